@@ -1,0 +1,14 @@
+// Where the entry files of child processes and threads lie, from source (`.ts`, loaded through tsx) and from `dist/` (`.js`) alike.
+//
+// `new URL("./x.ts", import.meta.url)` is not rewritten by tsc, so the extension is picked here, once, from this file's own.
+import { fileURLToPath } from "node:url"
+
+const fromSource = import.meta.url.endsWith(".ts")
+
+/** Absolute path of a file of this package, named without its extension relative to the package's code root: `runtime/host/main`. */
+export function entryPath(name: string): string {
+  return fileURLToPath(new URL(`../${name}${fromSource ? ".ts" : ".js"}`, import.meta.url))
+}
+
+/** Node flags that a child needs so that it can load entry files of this kind. */
+export const entryFlags: readonly string[] = fromSource ? ["--import", import.meta.resolve("tsx")] : []

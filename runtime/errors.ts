@@ -1,0 +1,73 @@
+// Nacre's own failures: one class, a closed set of kinds, one table that drives messages, JSON-RPC codes and docs/ERRORS.md.
+//
+// A failure of user code is never one of these: it is an outcome, a value. A NacreError means that Nacre refused or could not do what
+// was asked; its message names the thing and the remedy. Compare `kind`, never `instanceof`: errors cross processes and realms.
+
+export type Retry = "never" | "same" | "fresh"
+
+interface KindRow {
+  /** JSON-RPC error code, stable for ever. */
+  readonly code: number
+  /** `same`: the same call may succeed later; `fresh`: it needs a new session, revision or id; `never`: the call itself is wrong. */
+  readonly retry: Retry
+  /** When it happens, for docs/ERRORS.md. */
+  readonly when: string
+}
+
+export const errorKinds = {
+  invalid_options: { code: -32602, retry: "never", when: "An option or parameter has the wrong type, name or range." },
+  method_not_found: { code: -32601, retry: "never", when: "The protocol has no method of that name." },
+  invalid_request: { code: -32600, retry: "never", when: "A protocol message is not a valid JSON-RPC 2.0 request." },
+  parse_failed: { code: -32700, retry: "never", when: "A protocol message is not valid JSON, or its frame is malformed." },
+  not_initialized: { code: -32002, retry: "same", when: "A protocol request came before `initialize`." },
+  internal: { code: -32603, retry: "same", when: "An invariant of Nacre broke; the actor that met it was restarted." },
+  nacre_stopped: { code: -32010, retry: "fresh", when: "The nacre has stopped or is stopping." },
+  nacre_failed: { code: -32011, retry: "fresh", when: "The supervision tree gave up: hosts could not be kept running." },
+  host_unavailable: { code: -32012, retry: "same", when: "No host process became ready within its deadline." },
+  overloaded: { code: -32013, retry: "same", when: "The hosts are at their memory limit and nothing can be evicted." },
+  queue_full: { code: -32014, retry: "same", when: "A session's queue holds its maximum of waiting evals." },
+  session_not_found: { code: -32020, retry: "fresh", when: "The session is unknown or closed." },
+  session_busy: { code: -32021, retry: "same", when: "The session computes and the call could not wait longer." },
+  session_unresponsive: { code: -32022, retry: "same", when: "A call about a session got no answer within its deadline." },
+  session_limit: { code: -32023, retry: "same", when: "The nacre holds its maximum of sessions." },
+  profile_conflict: { code: -32024, retry: "fresh", when: "A live session was opened again with another fixed option." },
+  eval_not_found: { code: -32030, retry: "never", when: "The eval id is not one of this session's running or queued evals." },
+  eval_ended: { code: -32031, retry: "never", when: "Code of an ended eval made an outside call." },
+  would_deadlock: { code: -32032, retry: "never", when: "An eval was requested from a tool call that the same session's eval waits for." },
+  never_settles: { code: -32033, retry: "never", when: "An eval awaits a promise that nothing pending can settle." },
+  source_too_large: { code: -32034, retry: "never", when: "The source text of an eval is above its limit." },
+  binding_lost: { code: -32040, retry: "never", when: "A binding's value could not be kept when the process that held it ended." },
+  binding_is_definition: { code: -32041, retry: "never", when: "`atPut` named a definition, which only a declaration can replace." },
+  cross_session_mutation_unsupported: { code: -32042, retry: "never", when: "Session code tried to write another session's bindings." },
+  name_conflict: { code: -32043, retry: "never", when: "A global cannot have that name." },
+  value_not_transferable: { code: -32044, retry: "never", when: "A value holds something that cannot leave its realm, such as a function." },
+  value_too_large: { code: -32045, retry: "never", when: "An encoded value is above its limit." },
+  type_error: { code: -32046, retry: "never", when: "An argument has the wrong type." },
+  mark_not_found: { code: -32047, retry: "never", when: "The session has no mark of that name." },
+  tool_not_found: { code: -32050, retry: "never", when: "Session code called a tool that the session does not have." },
+  tool_timeout: { code: -32051, retry: "same", when: "A tool call did not settle within its deadline." },
+  stale_parent: { code: -32060, retry: "fresh", when: "A key was changed by another change since this one began." },
+  unsupported: { code: -32070, retry: "never", when: "The feature is not available in this profile or version." },
+} as const satisfies Record<string, KindRow>
+
+export type ErrorKind = keyof typeof errorKinds
+
+/** Every failure that Nacre itself reports. `kind` is one of a closed set and stable; `retry` says whether trying again can help. */
+export class NacreError extends Error {
+  override readonly name = "NacreError"
+  readonly kind: ErrorKind
+  readonly retry: Retry
+  readonly code: number
+
+  constructor(kind: ErrorKind, message: string, options?: { cause?: unknown }) {
+    super(message, options)
+    this.kind = kind
+    this.retry = errorKinds[kind].retry
+    this.code = errorKinds[kind].code
+  }
+}
+
+/** A broken invariant: crashes the actor it happens in, whose supervisor decides. Never caught to carry on. */
+export function assert(condition: unknown, message: string): asserts condition {
+  if (!condition) throw new Error(`Broken invariant: ${message}`)
+}

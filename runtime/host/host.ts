@@ -1,0 +1,284 @@
+// The parent's side of one host process.
+//
+// A host may die at any instruction, so nothing here waits for it without a deadline, and nothing it says is believed before
+// `wire/schema.ts` has checked it. This file owns the child's whole life; no other file may spawn or signal it. It never restarts:
+// starting again is the supervisor's work.
+import { spawn } from "node:child_process"
+import type { ChildProcess } from "node:child_process"
+import type { Duplex } from "node:stream"
+import { nanoid } from "nanoid"
+import type { Clock } from "../clock.ts"
+import { entryFlags, entryPath } from "../entry.ts"
+import { NacreError } from "../errors.ts"
+import type { HostOptions, Limits } from "../options.ts"
+import { Link } from "../wire/transport.ts"
+import { fromHost, toHost, wireVersion } from "../wire/schema.ts"
+import type { MessageOf } from "../wire/schema.ts"
+import type { Listener, WorkerDoor } from "./listener.ts"
+import type { HostArguments } from "./main.ts"
+import type { Found } from "./pool.ts"
+
+export type SyncCall = Extract<MessageOf<typeof fromHost>, { type: "syncCall" }>
+export interface SyncAnswer {
+  ok: boolean
+  kind: string
+  message: string
+}
+
+export interface HostHandlers {
+  onSyncCall(call: SyncCall): SyncAnswer
+  onWorkerGone(worker: number, entered: number, because: string): void
+  /** Resident bytes of the process, at each heartbeat. */
+  onMemory(rssBytes: number): void
+  /** The process has ended; called once, after which nothing else is. */
+  onExit(end: HostEnd): void
+}
+
+/** Why a host ended, and in which eval of which worker as far as it could say. */
+export interface HostEnd {
+  because: string
+  worker: number
+  entered: number
+}
+
+/** Time between heartbeats. */
+const beatMs = 1_000
+/** Bytes kept of what a dying host wrote to its standard error: V8's last words fit. */
+const lastWordsBytesMax = 8 * 1024
+/** How long a question to a host's main thread may take; it runs no user code, so it answers in under a millisecond. */
+const answerTimeoutMs = 2_000
+
+// What a host inherits: nothing but what changes how dates and texts look. Secrets stay, and a certificate bundle costs 40 ms.
+const inheritedVariables = ["TZ", "LANG", "LC_ALL", "TMPDIR"]
+
+const hostFlags = [
+  "--experimental-vm-modules",
+  "--no-warnings",
+  // A compilation cache keyed by source would keep 0.7 KB for every distinct submission for ever.
+  "--no-compilation-cache",
+]
+
+export class Host {
+  readonly id: string
+  readonly pid: number
+  readonly #child: ChildProcess
+  readonly #control: Link<typeof toHost, typeof fromHost>
+  readonly #clock: Clock
+  readonly #limits: Limits
+  readonly #handlers: HostHandlers
+  readonly #waiting = new Map<number, (answer: { found: Found; entered: number }) => void>()
+  readonly #ready: Promise<void>
+  #resolveReady!: () => void
+  #rejectReady!: (error: Error) => void
+  #requests = 0
+  #heardAt: number
+  #cancelBeat: () => void = () => {}
+  #end: HostEnd | undefined
+  #lastWords = ""
+  #exited: Promise<void>
+  #isDead = false
+
+  private constructor(child: ChildProcess, id: string, context: HostContext, handlers: HostHandlers) {
+    this.id = id
+    this.pid = child.pid!
+    this.#child = child
+    this.#clock = context.clock
+    this.#limits = context.limits
+    this.#handlers = handlers
+    this.#heardAt = context.clock.now()
+    this.#ready = new Promise((resolve, reject) => {
+      this.#resolveReady = resolve
+      this.#rejectReady = reject
+    })
+    this.#ready.catch(() => {})
+    this.#control = new Link(
+      child.stdio[3] as Duplex,
+      { out: toHost, in: fromHost },
+      { onMessage: (message) => this.#onMessage(message), onClose: () => this.kill("host-killed") },
+    )
+    child.stderr!.setEncoding("utf8")
+    child.stderr!.on("data", (text: string) => {
+      this.#lastWords = (this.#lastWords + text).slice(-lastWordsBytesMax)
+    })
+    this.#exited = new Promise((resolve) => {
+      // Not "exit": the last words on the control channel may still be unread then.
+      child.once("close", (code, signal) => {
+        this.#onExit(code, signal)
+        resolve()
+      })
+    })
+  }
+
+  /** Starts a host and waits until it is ready; rejects with `host_unavailable` when it is not within its deadline. */
+  static async start(context: HostContext, handlers: HostHandlers): Promise<Host> {
+    const id = `hst_${nanoid(12)}`
+    const { hosts, limits } = context
+    const options: HostArguments = {
+      hostId: id,
+      socketPath: context.listener.path,
+      threadsMax: hosts.threadsPerHostMax,
+      // Below the process's limit, so that a thread that only makes objects dies alone and its host lives.
+      heapMegabytesMax: Math.max(32, Math.floor((hosts.memoryBytesMax * 0.7) / (1024 * 1024))),
+      threadStopMs: limits.threadStopMs,
+      syncCallTimeoutMs: limits.syncCallTimeoutMs,
+      memoryBytesMax: hosts.memoryBytesMax,
+    }
+    const env: Record<string, string> = {}
+    for (const name of inheritedVariables) if (process.env[name] !== undefined) env[name] = process.env[name]
+    const child = spawn(
+      process.execPath,
+      [...hostFlags, ...entryFlags, entryPath("runtime/host/main"), JSON.stringify(options)],
+      // A process group of its own: a terminal's Ctrl-C must not reach the hosts.
+      { detached: true, env, stdio: ["ignore", "ignore", "pipe", "pipe"] },
+    )
+    if (child.pid === undefined) {
+      const error = await new Promise<Error>((resolve) => child.once("error", resolve))
+      throw new NacreError("host_unavailable", `A host process could not be started: ${error.message}`, { cause: error })
+    }
+    child.on("error", () => {})
+    const host = new Host(child, id, context, handlers)
+    const cancel = context.clock.after(limits.hostStartTimeoutMs, () => host.kill("start-timeout"))
+    try {
+      await host.#ready
+    } finally {
+      cancel()
+    }
+    host.#beat(0)
+    return host
+  }
+
+  get isDead(): boolean {
+    return this.#isDead
+  }
+
+  /** Starts a worker thread, whose own connection reaches `door`. */
+  grow(worker: number, listener: Listener, door: WorkerDoor): void {
+    const token = nanoid()
+    listener.expect(token, door)
+    this.#control.send("grow", { worker, token })
+  }
+
+  /** Asks what the thread does, terminating it when it stands still in that eval. `gone` when the host does not answer in time. */
+  interrupt(worker: number, seq: number): Promise<{ found: Found; entered: number }> {
+    return this.#ask((request) => {
+      this.#control.send("interrupt", { request, worker, seq, graceMs: this.#limits.interruptGraceMs })
+    })
+  }
+
+  /** Keeps the worker from beginning the evals `from` to `to`; resolves with the one it is in, undefined when the host is gone. */
+  async fence(worker: number, from: number, to: number): Promise<number | undefined> {
+    const { found, entered } = await this.#ask((request) => this.#control.send("fence", { request, worker, from, to }))
+    return found === "gone" ? undefined : entered
+  }
+
+  /** Ends the process with its whole group, at once. Idempotent; the first reason stands. */
+  kill(because: string): void {
+    this.#end ??= { because, worker: -1, entered: 0 }
+    if (this.#isDead) return
+    try {
+      process.kill(-this.pid, "SIGKILL")
+    } catch {
+      // No such process: its exit event is on the way.
+    }
+  }
+
+  /** Asks the host to end and kills it when it has not within `deadlineMs`. */
+  async stop(deadlineMs: number): Promise<void> {
+    if (this.#isDead) return
+    this.#end ??= { because: "stopped", worker: -1, entered: 0 }
+    this.#control.send("shutdown", {})
+    const cancel = this.#clock.after(deadlineMs, () => this.kill("stop-timeout"))
+    await this.#exited
+    cancel()
+  }
+
+  #ask(send: (request: number) => void): Promise<{ found: Found; entered: number }> {
+    const request = ++this.#requests
+    return new Promise((resolve) => {
+      if (this.#isDead) return resolve({ found: "gone", entered: 0 })
+      const cancel = this.#clock.after(answerTimeoutMs, () => {
+        // A timer may fire before data that has long arrived is read: one more turn of the loop decides.
+        setImmediate(() => {
+          if (this.#waiting.has(request)) this.kill("unresponsive")
+        })
+      })
+      this.#waiting.set(request, (answer) => {
+        cancel()
+        this.#waiting.delete(request)
+        resolve(answer)
+      })
+      send(request)
+    })
+  }
+
+  #beat(nonce: number): void {
+    const sentAt = this.#clock.now()
+    this.#control.send("ping", { nonce })
+    this.#cancelBeat = this.#clock.after(beatMs, () => {
+      const lateMs = this.#clock.now() - sentAt - beatMs
+      // When this process itself was blocked, what the host said meanwhile has not been read yet: read once before judging.
+      if (lateMs > beatMs) this.#heardAt = this.#clock.now()
+      if (this.#clock.now() - this.#heardAt > this.#limits.hostSilenceMs) return this.kill("unresponsive")
+      this.#beat(nonce + 1)
+    })
+  }
+
+  #onMessage(message: MessageOf<typeof fromHost>): void {
+    this.#heardAt = this.#clock.now()
+    switch (message.type) {
+      case "ready":
+        if (message.version === wireVersion) this.#resolveReady()
+        else this.kill(`wire-version-${message.version}`)
+        break
+      case "beat":
+        this.#handlers.onMemory(message.rssBytes)
+        break
+      case "interrupted":
+        this.#waiting.get(message.request)?.({ found: message.found, entered: message.entered })
+        break
+      case "fenced":
+        this.#waiting.get(message.request)?.({ found: "alive", entered: message.entered })
+        break
+      case "syncCall": {
+        const answer = this.#handlers.onSyncCall(message)
+        this.#control.send("syncReply", { worker: message.worker, callId: message.callId, ...answer })
+        break
+      }
+      case "workerGone":
+        this.#handlers.onWorkerGone(message.worker, message.entered, message.because)
+        break
+      case "dying":
+        this.#end = { because: message.because, worker: message.worker, entered: message.entered }
+        break
+    }
+  }
+
+  #onExit(code: number | null, signal: NodeJS.Signals | null): void {
+    this.#isDead = true
+    this.#cancelBeat()
+    this.#control.abort()
+    this.#child.stderr!.destroy()
+    const end = this.#end
+    const named = end === undefined || end.because === "host-killed"
+    const because = named ? reasonOfExit(code, signal, this.#lastWords) : end.because
+    const words = this.#lastWords.trim().split("\n")[0] ?? ""
+    this.#rejectReady(
+      new NacreError("host_unavailable", `Host ${this.id} ended (${because}) before it was ready.${words && ` It said: ${words}`}`),
+    )
+    for (const answer of this.#waiting.values()) answer({ found: "gone", entered: 0 })
+    this.#handlers.onExit({ because, worker: end?.worker ?? -1, entered: end?.entered ?? 0 })
+  }
+}
+
+export interface HostContext {
+  clock: Clock
+  listener: Listener
+  hosts: HostOptions
+  limits: Limits
+}
+
+function reasonOfExit(code: number | null, signal: NodeJS.Signals | null, lastWords: string): string {
+  if (/out of memory|heap limit|Allocation failed/i.test(lastWords)) return "out-of-memory"
+  if (signal === "SIGKILL") return "host-killed"
+  return signal === null ? `host-exited-${code}` : `host-${signal.toLowerCase()}`
+}

@@ -1,0 +1,489 @@
+// Decides where and when evals run, and how one that must stop is stopped.
+//
+// A worker computes one eval at a time. An eval goes to the worker that holds its session's realm when that one is free, else to the
+// least busy one, where the realm is rebuilt. While another host is idle a host gets one computing eval, since a runaway takes the whole
+// host. An eval that computes longer than a moment gets nothing more put behind it, and what stands there already is taken back.
+//
+// Nothing here believes a clock alone: before anyone is judged by a deadline the loop has read once more, so that a blocked embedder
+// never kills healthy hosts, and whether an eval computes or is parked behind a neighbour is asked of the host, which can see.
+import type { Clock } from "../clock.ts"
+import { NacreError } from "../errors.ts"
+import type { HostOptions, Limits } from "../options.ts"
+import type { Host, HostEnd } from "./host.ts"
+import type { Listener } from "./listener.ts"
+import { WorkerSlot } from "./worker-slot.ts"
+import type { Dispatched, Job, Tenant, WorkerSlotHandlers } from "./worker-slot.ts"
+
+/** Evals sent ahead to one worker. At 8 the round trip is hidden behind work; more would only make recalls larger. */
+const pipelineDepth = 8
+/** Milliseconds of computing after which nothing more is put behind an eval. */
+const slowMs = 15
+/** Time between looks at deadlines and slow evals, while any eval is under way. */
+const sweepMs = 10
+/** How long a stopped eval's worker may take to settle it once its loop is known to turn. */
+const settleMs = 1_000
+/** Evals a session computes apart from parked neighbours after one had to be killed. */
+const apartEvals = 10
+/** Share of a host's memory limit above which it gets no new work and is replaced once it is idle. */
+const fullShare = 0.8
+
+export interface SchedulerHandlers {
+  /** More hosts are wanted than there are. */
+  onHostWanted(): void
+  /** The host is not needed any more, or must be replaced by a fresh one. */
+  onHostRetired(host: Host, replace: boolean): void
+  onStray(session: string, evalId: string, text: string): void
+}
+
+interface HostSlot {
+  readonly host: Host
+  /** The group it serves; undefined while it is a spare. */
+  group: string | undefined
+  readonly workers: WorkerSlot[]
+  nextWorker: number
+  isFull: boolean
+  end: HostEnd | undefined
+  /** What the host said of lost threads, by worker index. */
+  readonly gone: Map<number, { entered: number; because: string }>
+}
+
+export class Scheduler {
+  readonly #clock: Clock
+  readonly #limits: Limits
+  readonly #options: HostOptions
+  readonly #listener: Listener
+  readonly #handlers: SchedulerHandlers
+  readonly #mainGroup: string
+  readonly #hosts = new Map<Host, HostSlot>()
+  readonly #ready = new Set<Job>()
+  readonly #slotHandlers: WorkerSlotHandlers
+  #cancelSweep: (() => void) | undefined
+  #sweptAt = 0
+  #isPumping = false
+
+  constructor(
+    context: { clock: Clock; limits: Limits; hosts: HostOptions; listener: Listener; mainGroup: string },
+    handlers: SchedulerHandlers,
+  ) {
+    this.#clock = context.clock
+    this.#limits = context.limits
+    this.#options = context.hosts
+    this.#listener = context.listener
+    this.#mainGroup = context.mainGroup
+    this.#handlers = handlers
+    this.#slotHandlers = {
+      onReady: () => this.#pump(),
+      onRoom: (worker) => this.#onRoom(worker),
+      onReturned: (job) => this.#resubmit(job),
+      onClosed: (worker) => this.#onWorkerClosed(worker),
+      onStray: (session, evalId, text) => this.#handlers.onStray(session, evalId, text),
+      now: () => this.#clock.now(),
+    }
+  }
+
+  // Hosts
+
+  addHost(host: Host): void {
+    const slot: HostSlot = {
+      host,
+      group: undefined,
+      workers: [],
+      nextWorker: 0,
+      isFull: false,
+      end: undefined,
+      gone: new Map(),
+    }
+    this.#hosts.set(host, slot)
+    // A spare has its thread ready too: that is what makes it warm.
+    this.#grow(slot)
+    if (this.#hostsOf(this.#mainGroup).length < this.#options.min) slot.group = this.#mainGroup
+    this.#pump()
+  }
+
+  onWorkerGone(host: Host, worker: number, entered: number, because: string): void {
+    const slot = this.#hosts.get(host)
+    if (slot === undefined) return
+    slot.gone.set(worker, { entered, because })
+    const found = slot.workers.find((it) => it.index === worker)
+    if (found === undefined || found.state === "starting") this.#forgetWorker(slot, worker)
+    else if (found.state === "gone") this.#workerLost(slot, found)
+  }
+
+  onMemory(host: Host, rssBytes: number): void {
+    const slot = this.#hosts.get(host)
+    if (slot === undefined) return
+    slot.isFull = rssBytes > this.#options.memoryBytesMax * fullShare
+    if (slot.isFull) this.#recycleIfIdle(slot)
+  }
+
+  onHostExit(host: Host, end: HostEnd): void {
+    const slot = this.#hosts.get(host)
+    if (slot === undefined) return
+    slot.end = end
+    for (const worker of [...slot.workers]) {
+      if (worker.state === "gone") this.#workerLost(slot, worker)
+      else if (worker.state === "starting") this.#forgetWorker(slot, worker.index)
+      // A ready one is closed by the kernel; what it wrote before is read first.
+    }
+    this.#dropHostIfEmpty(slot)
+    const promoted = slot.group === this.#mainGroup ? this.#takeSpare(this.#mainGroup) : undefined
+    if (promoted === undefined) this.#handlers.onHostWanted()
+    this.#pump()
+  }
+
+  get hostCount(): number {
+    return this.#hosts.size
+  }
+
+  /** What runs where, for trees and tests. */
+  describe(): { host: Host; group: string | undefined; workers: { index: number; inFlight: number; parked: number; residents: number }[] }[] {
+    return Array.from(this.#hosts.values(), ({ host, group, workers }) => ({
+      host,
+      group,
+      workers: workers.map((worker) => ({
+        index: worker.index,
+        inFlight: worker.depth,
+        parked: worker.parked.size,
+        residents: worker.tenants.size,
+      })),
+    }))
+  }
+
+  // Evals
+
+  /** Accepts a job, to be placed as soon as there is room. Throws `overloaded` when every host is at its memory limit. */
+  submit(job: Job): void {
+    const hosts = this.#hostsOf(job.tenant.group)
+    if (hosts.length >= this.#options.max && hosts.every((slot) => slot.isFull)) {
+      throw new NacreError("overloaded", "Every host is at its memory limit; retry later, or raise hosts.max or memoryBytesMax.")
+    }
+    this.#ready.add(job)
+    this.#pump()
+  }
+
+  /**
+   * Stops an eval, in whatever state it is. Its job gets `onStopped`, `onOutcome` (when it ended by itself first) or `onLost`. A job that
+   * has not begun ends at once; a parked one at once; a computing one with its thread; one in native code with its host.
+   */
+  stop(job: Job, how: "interrupted" | "timeout"): void {
+    if (this.#ready.delete(job)) return job.onStopped(how, "unbegun")
+    const worker = job.tenant.worker
+    const waitingAt = worker?.waiting.indexOf(job) ?? -1
+    if (worker !== undefined && waitingAt !== -1) {
+      worker.waiting.splice(waitingAt, 1)
+      return job.onStopped(how, "unbegun")
+    }
+    const dispatched = worker?.find(job.evalId)
+    if (worker === undefined || dispatched === undefined || dispatched.stopping !== undefined) return
+    dispatched.stopping = how
+    if (dispatched.begunAt === 0) return this.#abandon(worker, dispatched, "unbegun")
+    worker.settle(job.evalId, how)
+    void this.#pursue(worker, dispatched)
+  }
+
+  evict(tenant: Tenant, reason: string): void {
+    const { worker } = tenant
+    if (worker === undefined) return
+    worker.evict(tenant)
+    tenant.onRealmLost(reason)
+  }
+
+  /** Drops the realms of sessions that have not computed since `usedBefore`, unless they hold what would be lost. */
+  evictIdle(usedBefore: number): void {
+    for (const worker of this.#workers()) {
+      for (const tenant of worker.tenants.values()) {
+        if (tenant.usedAt >= usedBefore) break
+        if (!tenant.holdsEphemerals && !isBusy(worker, tenant)) this.evict(tenant, "the session was idle")
+      }
+    }
+  }
+
+  dispose(): void {
+    this.#cancelSweep?.()
+    this.#cancelSweep = undefined
+  }
+
+  // Placement
+
+  #pump(): void {
+    if (this.#isPumping) return
+    this.#isPumping = true
+    for (const job of this.#ready) {
+      const placed = this.#place(job)
+      if (placed === "no-room") break
+      if (placed !== "later") this.#ready.delete(job)
+    }
+    this.#isPumping = false
+    if (this.#cancelSweep === undefined && this.#isAnythingUnderWay()) this.#scheduleSweep()
+  }
+
+  /** "no-room": nothing else of the main group can be placed either. "later": only this one cannot. */
+  #place(job: Job): "placed" | "no-room" | "later" {
+    const { tenant } = job
+    const home = tenant.worker
+    if (home !== undefined && home.state === "ready") {
+      if (tenant.apart === 0 && this.#hasRoom(home)) return this.#dispatch(home, job)
+      if (tenant.holdsEphemerals) {
+        if (home.depth === 0) return this.#dispatch(home, job)
+        home.waiting.push(job)
+        return "placed"
+      }
+    }
+    const best = tenant.apart > 0 ? this.#loneliest(tenant.group) : this.#leastBusy(tenant.group)
+    if (best !== undefined) return this.#dispatch(best, job)
+    this.#wantRoom(tenant.group)
+    return tenant.apart > 0 || tenant.group !== this.#mainGroup ? "later" : "no-room"
+  }
+
+  #dispatch(worker: WorkerSlot, job: Job): "placed" {
+    const { tenant } = job
+    if (tenant.worker !== worker && worker.tenants.size >= this.#limits.residentsPerWorkerMax) this.#makeSpace(worker)
+    worker.dispatch(job)
+    return "placed"
+  }
+
+  #hasRoom(worker: WorkerSlot): boolean {
+    return worker.state === "ready" && worker.depth < pipelineDepth && !worker.isSlow && !worker.isRevoking
+  }
+
+  #leastBusy(group: string): WorkerSlot | undefined {
+    let best: WorkerSlot | undefined
+    let bestScore = Infinity
+    for (const slot of this.#hosts.values()) {
+      if (slot.group !== group || slot.isFull) continue
+      let computing = 0
+      for (const worker of slot.workers) computing += worker.depth
+      for (const worker of slot.workers) {
+        if (!this.#hasRoom(worker)) continue
+        // An idle host first, then an idle thread, then few parked neighbours.
+        const score = computing * 1_000_000 + worker.depth * 1_000 + worker.parked.size
+        if (score < bestScore) [best, bestScore] = [worker, score]
+      }
+    }
+    if (best !== undefined && best.parked.size >= this.#limits.parkedPerWorker) this.#wantRoom(group)
+    return best
+  }
+
+  /** A worker with no neighbour at all, for an eval of a session whose last one had to be killed. */
+  #loneliest(group: string): WorkerSlot | undefined {
+    for (const slot of this.#hosts.values()) {
+      if (slot.group !== group) continue
+      for (const worker of slot.workers) {
+        if (this.#hasRoom(worker) && worker.depth === 0 && worker.parked.size === 0) return worker
+      }
+    }
+    return undefined
+  }
+
+  /** Starts one more thread, or asks for one more host, unless one is already on its way. */
+  #wantRoom(group: string): void {
+    const hosts = this.#hostsOf(group)
+    if (hosts.length === 0) {
+      if (this.#takeSpare(group) === undefined) this.#handlers.onHostWanted()
+      return
+    }
+    if (hosts.some((slot) => slot.workers.some((worker) => worker.state === "starting"))) return
+    // Depth alone is load, not need: only where every thread is stuck behind a slow head or parked evals does one more help.
+    const crowded = hosts.every((slot) =>
+      slot.workers.every((worker) => worker.isSlow || worker.parked.size > 0 || worker.isRevoking),
+    )
+    if (!crowded) return
+    let fewest: HostSlot | undefined
+    for (const slot of hosts) {
+      if (slot.isFull || slot.workers.length >= this.#options.threadsPerHostMax) continue
+      if (fewest === undefined || slot.workers.length < fewest.workers.length) fewest = slot
+    }
+    if (fewest !== undefined) this.#grow(fewest)
+  }
+
+  #makeSpace(worker: WorkerSlot): void {
+    let last: Tenant | undefined
+    for (const tenant of worker.tenants.values()) {
+      if (isBusy(worker, tenant)) continue
+      if (!tenant.holdsEphemerals) return this.evict(tenant, "its worker had too many residents")
+      last ??= tenant
+    }
+    // Only realms that hold something are left: the least recently used one goes, and says what it loses.
+    if (last !== undefined) this.evict(last, "its worker had too many residents")
+  }
+
+  #grow(slot: HostSlot): void {
+    const index = slot.nextWorker++
+    const worker = new WorkerSlot(slot.host, index, this.#slotHandlers)
+    slot.workers.push(worker)
+    slot.host.grow(index, this.#listener, worker)
+    this.#clock.after(this.#limits.hostStartTimeoutMs, () => {
+      // A thread that never reports means a host whose pool no longer starts any.
+      if (worker.state === "starting" && this.#hosts.has(slot.host)) slot.host.kill("thread-start-timeout")
+    })
+  }
+
+  #takeSpare(group: string): HostSlot | undefined {
+    for (const slot of this.#hosts.values()) {
+      if (slot.group !== undefined || slot.end !== undefined) continue
+      slot.group = group
+      // The spare that went must be replaced.
+      this.#handlers.onHostWanted()
+      return slot
+    }
+    return undefined
+  }
+
+  #onRoom(worker: WorkerSlot): void {
+    const next = worker.depth === 0 ? worker.waiting.shift() : undefined
+    if (next !== undefined) worker.dispatch(next)
+    if (this.#ready.size > 0) this.#pump()
+    const slot = this.#hosts.get(worker.host)
+    if (slot?.isFull) this.#recycleIfIdle(slot)
+  }
+
+  #resubmit(job: Job): void {
+    // In front of the others: it has waited longest.
+    const waiting = [...this.#ready]
+    this.#ready.clear()
+    this.#ready.add(job)
+    for (const other of waiting) this.#ready.add(other)
+    queueMicrotask(() => this.#pump())
+  }
+
+  #recycleIfIdle(slot: HostSlot): void {
+    if (slot.end !== undefined || slot.workers.some((worker) => worker.depth > 0 || worker.parked.size > 0)) return
+    for (const worker of slot.workers) {
+      for (const tenant of [...worker.tenants.values()]) this.evict(tenant, "its host was at its memory limit")
+    }
+    this.#handlers.onHostRetired(slot.host, true)
+  }
+
+  // Deadlines
+
+  #scheduleSweep(): void {
+    this.#sweptAt = this.#clock.now()
+    this.#cancelSweep = this.#clock.after(sweepMs, () => this.#sweep())
+  }
+
+  #sweep(): void {
+    const now = this.#clock.now()
+    const wasBlocked = now - this.#sweptAt > 5 * sweepMs
+    this.#cancelSweep = undefined
+    if (!this.#isAnythingUnderWay()) return
+    this.#scheduleSweep()
+    // This process was busy: what the workers said meanwhile is still unread. The next sweep judges.
+    if (wasBlocked) return
+    for (const worker of this.#workers()) {
+      const head = worker.inFlight[0]
+      if (head !== undefined && now - head.begunAt > slowMs) {
+        worker.isSlow = true
+        if (worker.inFlight.length > 1) void worker.recallBehindHead()
+      }
+      if (head !== undefined && now > head.deadlineAt) this.#expire(head)
+      for (const parked of worker.parked.values()) if (now > parked.deadlineAt) this.#expire(parked)
+    }
+    if (this.#ready.size > 0) this.#pump()
+  }
+
+  #expire(dispatched: Dispatched): void {
+    dispatched.deadlineAt = Infinity
+    this.stop(dispatched.job, "timeout")
+  }
+
+  #isAnythingUnderWay(): boolean {
+    if (this.#ready.size > 0) return true
+    for (const worker of this.#workers()) if (worker.depth > 0 || worker.parked.size > 0) return true
+    return false
+  }
+
+  /** Climbs the ladder until the eval has ended: its worker settles it, or it is settled for it, or its thread or host is ended. */
+  async #pursue(worker: WorkerSlot, dispatched: Dispatched): Promise<void> {
+    const isOpen = () => worker.find(dispatched.job.evalId) === dispatched
+    let attempts = 0
+    while (isOpen()) {
+      const { found } = await worker.host.interrupt(worker.index, dispatched.seq)
+      if (!isOpen()) return
+      if (found === "behind") return this.#abandon(worker, dispatched, "abandoned")
+      // The worker's link closes once the thread or the host has ended, and that settles it.
+      if (found !== "alive") return
+      attempts += 1
+      if (attempts > 3) {
+        worker.host.kill("unresponsive")
+        return
+      }
+      await new Promise<void>((resolve) => this.#clock.after(attempts === 1 ? 20 : settleMs / 2, resolve))
+    }
+  }
+
+  /** Ends an eval without its worker, which stands still in a neighbour; its realm is dropped when the worker reads again. */
+  #abandon(worker: WorkerSlot, dispatched: Dispatched, by: string): void {
+    const { job, stopping } = dispatched
+    worker.settle(job.evalId, stopping ?? "interrupted")
+    worker.forget(dispatched)
+    worker.evict(job.tenant)
+    job.onStopped(stopping ?? "interrupted", by)
+  }
+
+  // Losses
+
+  #onWorkerClosed(worker: WorkerSlot): void {
+    const slot = this.#hosts.get(worker.host)
+    if (slot === undefined) return
+    if (slot.end !== undefined || slot.gone.has(worker.index)) return this.#workerLost(slot, worker)
+    // Its host says why in a moment, or dies. A closed socket of a living thread is a fault: the host goes.
+    this.#clock.after(this.#limits.threadStopMs * 4, () => {
+      if (slot.workers.includes(worker)) worker.host.kill("worker-disconnected")
+    })
+  }
+
+  #workerLost(slot: HostSlot, worker: WorkerSlot): void {
+    const gone = slot.gone.get(worker.index)
+    const end = slot.end
+    const blamed = gone?.entered ?? (end?.worker === worker.index ? end.entered : 0)
+    // A host killed from outside was nobody's fault; otherwise one eval is to blame and the others were its neighbours.
+    const isOutside = gone === undefined && end !== undefined && end.entered === 0
+    const because = gone?.because ?? end?.because ?? "host-killed"
+    slot.workers.splice(slot.workers.indexOf(worker), 1)
+    const [head, ...behind] = worker.inFlight
+    const ended = [...(head === undefined ? [] : [head]), ...worker.parked.values()]
+    const unbegun = [...behind.map((it) => it.job), ...worker.waiting]
+    worker.inFlight.length = 0
+    worker.waiting.length = 0
+    worker.parked.clear()
+    for (const tenant of worker.tenants.values()) {
+      if (tenant.worker !== worker) continue
+      tenant.worker = undefined
+      tenant.onRealmLost(isOutside ? `its host ended (${because})` : `its worker ended (${because})`)
+    }
+    for (const { job, seq, stopping } of ended) {
+      const isBlamed = isOutside || seq === blamed
+      if (isBlamed && !isOutside) job.tenant.apart = apartEvals
+      if (stopping !== undefined) job.onStopped(stopping, because === "interrupted" ? "terminated" : because)
+      else job.onLost(isBlamed ? because : "neighbour")
+    }
+    for (const job of unbegun.toReversed()) this.#resubmit(job)
+    if (slot.end === undefined && slot.workers.length === 0) this.#grow(slot)
+    this.#dropHostIfEmpty(slot)
+    this.#pump()
+  }
+
+  #forgetWorker(slot: HostSlot, index: number): void {
+    const at = slot.workers.findIndex((it) => it.index === index)
+    if (at !== -1) slot.workers.splice(at, 1)[0]!.state = "gone"
+    if (slot.end === undefined && slot.workers.length === 0) this.#grow(slot)
+  }
+
+  #dropHostIfEmpty(slot: HostSlot): void {
+    if (slot.end !== undefined && slot.workers.length === 0) this.#hosts.delete(slot.host)
+  }
+
+  #hostsOf(group: string): HostSlot[] {
+    return [...this.#hosts.values()].filter((slot) => slot.group === group && slot.end === undefined)
+  }
+
+  *#workers(): Iterable<WorkerSlot> {
+    for (const slot of this.#hosts.values()) yield* slot.workers
+  }
+}
+
+function isBusy(worker: WorkerSlot, tenant: Tenant): boolean {
+  for (const { job } of worker.inFlight) if (job.tenant === tenant) return true
+  for (const { job } of worker.parked.values()) if (job.tenant === tenant) return true
+  return worker.waiting.some((job) => job.tenant === tenant)
+}

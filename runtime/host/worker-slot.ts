@@ -1,0 +1,276 @@
+// One worker thread as the scheduler sees it: which evals it was given, which of them have begun, which are parked on it, and whose
+// realms it holds.
+//
+// Evals are sent ahead (up to the pipeline's depth) so that a worker never waits for the embedder between two short ones. They begin in the
+// order in which they were sent: the head has begun, those behind it have not, and `host.fence` can take them back.
+import type { WorkerOutcome } from "../wire/schema.ts"
+import type { FieldsOf } from "../wire/schema.ts"
+import type { fromWorker, toWorker } from "../wire/schema.ts"
+import type { Host } from "./host.ts"
+import type { WorkerLink, WorkerMessage } from "./listener.ts"
+
+export type EvalRequest = FieldsOf<typeof toWorker.eval>
+export type ToolCall = FieldsOf<typeof fromWorker.toolCall>
+export type OutputMessage = FieldsOf<typeof fromWorker.output>
+
+/** A session as far as placement is concerned. Owned by its shell; the scheduler keeps `worker` and `commit` true. */
+export interface Tenant {
+  readonly session: string
+  /** Hosts are never shared between groups: one per workspace and profile, or a session's own. */
+  readonly group: string
+  worker: WorkerSlot | undefined
+  /** The commit that the realm on `worker` holds. */
+  commit: number
+  /** The realm holds values that nothing else does: it is moved and evicted last. */
+  holdsEphemerals: boolean
+  /** Evals that must still end by themselves before the session computes beside parked neighbours again. */
+  apart: number
+  usedAt: number
+  /** The realm is gone; what only it held is lost. */
+  onRealmLost(reason: string): void
+}
+
+/** One eval on its way. The scheduler calls exactly one of `onOutcome`, `onStopped` and `onLost`, once. */
+export interface Job {
+  readonly evalId: string
+  readonly tenant: Tenant
+  /** Milliseconds it may take from when it begins. */
+  readonly timeoutMs: number | undefined
+  /** The message that starts it; with the checkpoint unless the worker holds a realm of the session at its present commit. */
+  request(seq: number, isResident: boolean): EvalRequest
+  onBegun(): void
+  onParked(): void
+  onOutput(output: OutputMessage): void
+  onToolCall(call: ToolCall): void
+  onOutcome(outcome: WorkerOutcome): void
+  /** It was stopped on request, by what it took: "settled", "abandoned" (settled without the worker), or "terminated". */
+  onStopped(how: "interrupted" | "timeout", by: string): void
+  /** Its worker died under it. */
+  onLost(because: string): void
+}
+
+/** A job with what the scheduler knows of it. */
+export interface Dispatched {
+  readonly job: Job
+  readonly seq: number
+  /** It was sent with a checkpoint: until it begins, the worker does not hold the session. */
+  readonly builds: boolean
+  begunAt: number
+  deadlineAt: number
+  stopping: "interrupted" | "timeout" | undefined
+}
+
+export interface WorkerSlotHandlers {
+  onReady(worker: WorkerSlot): void
+  /** It has room again: an eval ended or parked. */
+  onRoom(worker: WorkerSlot): void
+  /** The job must be placed again: nothing of it ran. */
+  onReturned(job: Job): void
+  onClosed(worker: WorkerSlot): void
+  onStray(session: string, evalId: string, text: string): void
+  now(): number
+}
+
+export class WorkerSlot {
+  readonly host: Host
+  readonly index: number
+  /** Sent and neither ended nor parked; the first one has begun. */
+  readonly inFlight: Dispatched[] = []
+  readonly parked = new Map<string, Dispatched>()
+  /** Sessions whose realms live here, least recently used first. */
+  readonly tenants = new Map<string, Tenant>()
+  /** Jobs that can run nowhere else, because their realm holds ephemerals. */
+  readonly waiting: Job[] = []
+  state: "starting" | "ready" | "gone" = "starting"
+  /** The head has computed so long that nothing more is put behind it. */
+  isSlow = false
+  /** Fenced evals that the worker has not confirmed to have skipped. */
+  readonly #revoked = new Set<number>()
+  readonly #handlers: WorkerSlotHandlers
+  #link: WorkerLink | undefined
+  #seq = 0
+
+  constructor(host: Host, index: number, handlers: WorkerSlotHandlers) {
+    this.host = host
+    this.index = index
+    this.#handlers = handlers
+  }
+
+  /** The door through which the thread's own connection comes. */
+  onConnected(link: WorkerLink): { onMessage(message: WorkerMessage): void; onClose(): void } {
+    this.#link = link
+    if (this.state === "starting") {
+      this.state = "ready"
+      this.#handlers.onReady(this)
+    } else link.abort()
+    return {
+      onMessage: (message) => this.#onMessage(message),
+      onClose: () => {
+        if (this.state === "gone") return
+        this.state = "gone"
+        this.#handlers.onClosed(this)
+      },
+    }
+  }
+
+  get isRevoking(): boolean {
+    return this.#revoked.size > 0
+  }
+
+  /** Jobs that are neither parked nor ended, that is what a new one would wait for. */
+  get depth(): number {
+    return this.inFlight.length
+  }
+
+  dispatch(job: Job): void {
+    const { tenant } = job
+    const seq = ++this.#seq
+    if (tenant.worker !== this) tenant.worker?.evict(tenant)
+    const request = job.request(seq, tenant.worker === this)
+    tenant.worker = this
+    tenant.usedAt = this.#handlers.now()
+    this.tenants.delete(tenant.session)
+    this.tenants.set(tenant.session, tenant)
+    const builds = request.checkpoint !== undefined
+    const dispatched: Dispatched = { job, seq, builds, begunAt: 0, deadlineAt: Infinity, stopping: undefined }
+    this.inFlight.push(dispatched)
+    this.#link!.send("eval", request)
+    if (this.inFlight.length === 1) this.#begin(dispatched)
+  }
+
+  settle(evalId: string, how: "interrupted" | "timeout"): void {
+    this.#link?.send("settle", { evalId, how })
+  }
+
+  sendToolResult(result: FieldsOf<typeof toWorker.toolResult>): void {
+    this.#link?.send("toolResult", result)
+  }
+
+  /** Drops a session's realm. The caller has told the tenant. */
+  evict(tenant: Tenant): void {
+    if (tenant.worker !== this) return
+    this.tenants.delete(tenant.session)
+    tenant.worker = undefined
+    this.#link?.send("evict", { session: tenant.session })
+  }
+
+  find(evalId: string): Dispatched | undefined {
+    return this.parked.get(evalId) ?? this.inFlight.find((it) => it.job.evalId === evalId)
+  }
+
+  /** Forgets an eval that was settled without the worker; what it still says about it is ignored. */
+  forget(dispatched: Dispatched): void {
+    this.parked.delete(dispatched.job.evalId)
+    const at = this.inFlight.indexOf(dispatched)
+    if (at === -1) return
+    this.inFlight.splice(at, 1)
+    if (at === 0) this.#advance()
+  }
+
+  /** Takes back what stands behind the head, so that it can run elsewhere. */
+  async recallBehindHead(): Promise<void> {
+    const behind = this.inFlight.slice(1)
+    const [first, last] = [behind[0], behind.at(-1)]
+    if (first === undefined || last === undefined || this.isRevoking) return
+    for (const { seq } of behind) this.#revoked.add(seq)
+    const entered = await this.host.fence(this.index, first.seq, last.seq)
+    // A host that is gone takes the worker's link with it, which returns what has not begun.
+    if (entered === undefined || this.state === "gone") return
+    for (const dispatched of behind) {
+      // Evals begin in order, so everything up to the entered one has begun and is not skipped.
+      if (dispatched.seq <= entered) this.#revoked.delete(dispatched.seq)
+      else if (this.inFlight.includes(dispatched)) this.#return(dispatched)
+    }
+  }
+
+  /** Ends the connection from this side; the thread's task then ends by itself. */
+  close(): void {
+    this.#link?.close()
+  }
+
+  #return(dispatched: Dispatched): void {
+    const { job } = dispatched
+    this.inFlight.splice(this.inFlight.indexOf(dispatched), 1)
+    if (dispatched.builds) this.#disown(job.tenant)
+    this.#handlers.onReturned(job)
+  }
+
+  #disown(tenant: Tenant): void {
+    if (tenant.worker !== this) return
+    this.tenants.delete(tenant.session)
+    tenant.worker = undefined
+  }
+
+  #begin(dispatched: Dispatched): void {
+    dispatched.begunAt = this.#handlers.now()
+    const { timeoutMs } = dispatched.job
+    if (timeoutMs !== undefined) dispatched.deadlineAt = dispatched.begunAt + timeoutMs
+    dispatched.job.onBegun()
+  }
+
+  /** The head has ended or parked: the next one begins. */
+  #advance(): void {
+    this.isSlow = false
+    const head = this.inFlight[0]
+    if (head !== undefined && head.begunAt === 0) this.#begin(head)
+    this.#handlers.onRoom(this)
+  }
+
+  #take(evalId: string): Dispatched | undefined {
+    const parked = this.parked.get(evalId)
+    if (parked !== undefined) {
+      this.parked.delete(evalId)
+      return parked
+    }
+    const at = this.inFlight.findIndex((it) => it.job.evalId === evalId)
+    return at === -1 ? undefined : this.inFlight.splice(at, 1)[0]
+  }
+
+  #onMessage(message: WorkerMessage): void {
+    switch (message.type) {
+      case "hello":
+        break
+      case "parked": {
+        const dispatched = this.#take(message.evalId)
+        if (dispatched === undefined) break
+        this.parked.set(message.evalId, dispatched)
+        dispatched.job.onParked()
+        this.#advance()
+        break
+      }
+      case "output":
+        this.find(message.evalId)?.job.onOutput(message)
+        break
+      case "toolCall":
+        this.find(message.evalId)?.job.onToolCall(message)
+        break
+      case "outcome": {
+        const dispatched = this.#take(message.evalId)
+        if (dispatched === undefined) break
+        const { tenant } = dispatched.job
+        if (!message.realmKept) this.#disown(tenant)
+        dispatched.job.onOutcome(message)
+        this.#advance()
+        break
+      }
+      case "skipped": {
+        this.#revoked.delete(message.seq)
+        const dispatched = this.inFlight.find((it) => it.seq === message.seq)
+        if (dispatched !== undefined) this.#return(dispatched)
+        break
+      }
+      case "missing": {
+        // It no longer holds the realm that it was believed to hold; the next attempt carries the checkpoint.
+        const dispatched = this.inFlight.find((it) => it.seq === message.seq)
+        if (dispatched === undefined) break
+        this.#disown(dispatched.job.tenant)
+        this.#return(dispatched)
+        this.#advance()
+        break
+      }
+      case "stray":
+        this.#handlers.onStray(message.session, message.evalId, message.text)
+        break
+    }
+  }
+}

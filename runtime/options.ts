@@ -1,0 +1,113 @@
+// Every limit and default of a nacre, with the reason beside it. Bad options are refused here, by name, before anything starts.
+import { availableParallelism } from "node:os"
+import { NacreError } from "./errors.ts"
+
+export interface HostOptions {
+  /** Hosts kept running for the main workspace. One per core: an eval computes on one core. */
+  min: number
+  /** Hosts of one workspace and profile at most. */
+  max: number
+  /** Threads per host at most. Threads beyond the first exist for parked evals and slow neighbours; each costs about 10 MB. */
+  threadsPerHostMax: number
+  /** Resident bytes of a host above which it is killed. 512 MiB is 200 realms of 0.3 MB, their data, and room for one large eval. */
+  memoryBytesMax: number
+}
+
+export interface Limits {
+  /** A session's waiting evals. 64 is far beyond what a person or an agent sends ahead. */
+  queueMax: number
+  /** Milliseconds an eval may take; `undefined` is none. 30 s is longer than any interactive wait. */
+  evalTimeoutMs: number | undefined
+  /** Bytes of output kept per eval. 256 KiB is ten screens of dense log; beyond it output is cut and the outcome says so. */
+  outputBytesMax: number
+  /** Characters of a result's text. */
+  valueTextMax: number
+  /** Encoded bytes of a result that travels as data, not only as text. */
+  valueDataBytesMax: number
+  /** Milliseconds a tool call may take. */
+  toolTimeoutMs: number
+  /** Tool calls of one eval that may be under way at once. */
+  toolCallsMax: number
+  /** Milliseconds a synchronous call from session code waits for its answer. */
+  syncCallTimeoutMs: number
+  /** Living realms per worker thread. A full collection grows by 0.2 ms per realm. */
+  residentsPerWorkerMax: number
+  /** Parked evals per worker that placement aims at; it never refuses work for them. */
+  parkedPerWorker: number
+  /** Milliseconds without an eval after which a session's realm is dropped. */
+  residentIdleMs: number
+  /** Sessions of one nacre, live and dormant. */
+  sessionsMax: number
+  /** UTF-16 units of one submission. */
+  sourceMax: number
+  /** Milliseconds a host may take to report ready; a cold start takes 0.1 s here. */
+  hostStartTimeoutMs: number
+  /** Milliseconds without a heartbeat after which a host counts as dead. Its main thread runs no user code, so this is generous. */
+  hostSilenceMs: number
+  /** Milliseconds that `stop` lets running evals finish before it interrupts them. */
+  drainMs: number
+  /** Milliseconds a computing eval may stand still after an interrupt before its thread is terminated: lets a short stretch end by itself. */
+  interruptGraceMs: number
+  /** Milliseconds a thread may take to stop before its host is killed (a long native call cannot be interrupted). */
+  threadStopMs: number
+}
+
+export const defaultLimits: Limits = {
+  queueMax: 64,
+  evalTimeoutMs: 30_000,
+  outputBytesMax: 256 * 1024,
+  valueTextMax: 64 * 1024,
+  valueDataBytesMax: 1024 * 1024,
+  toolTimeoutMs: 60_000,
+  toolCallsMax: 16,
+  syncCallTimeoutMs: 1_000,
+  residentsPerWorkerMax: 200,
+  parkedPerWorker: 16,
+  residentIdleMs: 10 * 60_000,
+  sessionsMax: 1_000_000,
+  sourceMax: 4 * 1024 * 1024,
+  hostStartTimeoutMs: 20_000,
+  hostSilenceMs: 5_000,
+  drainMs: 5_000,
+  interruptGraceMs: 15,
+  threadStopMs: 250,
+}
+
+export function defaultHosts(): HostOptions {
+  const cores = availableParallelism()
+  return { min: cores, max: Math.max(cores, 8), threadsPerHostMax: 8, memoryBytesMax: 512 * 1024 * 1024 }
+}
+
+/** Fills in the defaults; throws `invalid_options` naming the first option that is unknown, not a positive number, or contradictory. */
+export function resolveHosts(given: Partial<HostOptions> = {}): HostOptions {
+  const hosts = withNumbers("hosts", defaultHosts(), given)
+  if (given.max === undefined) hosts.max = Math.max(hosts.max, hosts.min)
+  if (hosts.max < hosts.min) {
+    throw new NacreError("invalid_options", `hosts.max (${hosts.max}) is below hosts.min (${hosts.min}); raise max or lower min.`)
+  }
+  if (hosts.memoryBytesMax < 64 * 1024 * 1024) {
+    throw new NacreError("invalid_options", `hosts.memoryBytesMax must be at least 64 MiB; an empty host needs about 60 MB.`)
+  }
+  return hosts
+}
+
+export function resolveLimits(given: Partial<Limits> = {}): Limits {
+  return withNumbers("limits", defaultLimits, given)
+}
+
+function withNumbers<T extends object>(group: string, defaults: T, given: Partial<T>): T {
+  const result = { ...defaults }
+  for (const [name, value] of Object.entries(given)) {
+    if (!(name in defaults)) {
+      const known = Object.keys(defaults).join(", ")
+      throw new NacreError("invalid_options", `Unknown option ${group}.${name}; known are ${known}.`)
+    }
+    const optional = name === "evalTimeoutMs"
+    if (value === undefined && optional) Object.assign(result, { [name]: undefined })
+    else if (value === undefined) continue
+    else if (typeof value !== "number" || !(value > 0) || (!Number.isInteger(value) && value !== Infinity)) {
+      throw new NacreError("invalid_options", `Option ${group}.${name} must be a positive whole number, not ${String(value)}.`)
+    } else Object.assign(result, { [name]: value })
+  }
+  return result
+}

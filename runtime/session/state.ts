@@ -1,0 +1,178 @@
+// A session's committed state: what survives every process that runs its code. Bytes and sources, never living objects.
+//
+// All change goes through the functions below, which know nothing of processes: each takes the state and one event and says what
+// changed. The state is owned by one shell and changed in place: copying ten thousand definitions for each eval would make its cost grow
+// with the session. A half-applied change cannot be seen, since nothing here waits.
+import type { Checkpoint, DefinitionRecord, Delta } from "../wire/schema.ts"
+import { foldQueue, validateWrites } from "../wire/mutations.ts"
+import type { QueuedWrite, Rejected } from "../wire/mutations.ts"
+
+interface Group {
+  readonly bytes: Uint8Array
+}
+
+type Local =
+  | { readonly readonly: boolean; readonly held: "bytes"; readonly group: Group }
+  | { readonly readonly: boolean; readonly held: "realm"; readonly what: string }
+  | { readonly readonly: boolean; readonly held: "lost"; readonly reason: string }
+
+export class SessionState {
+  /** Counts commits; a realm that holds the same number holds the same state. */
+  commit = 0
+  revision = 0
+  locals = new Map<string, Local>()
+  definitions = new Map<string, DefinitionRecord>()
+  lastValue: Uint8Array | undefined
+  lastError: Uint8Array | undefined
+}
+
+export interface Change {
+  set: string[]
+  removed: string[]
+  cleared: boolean
+  definitions: string[]
+  rejected: Rejected[]
+}
+
+/** Commits the effects of an eval that ended by itself (`ok`, `threw`, `exited`), its queue already folded in by the worker. */
+export function commitDelta(state: SessionState, delta: Delta): Change {
+  if (delta.cleared) clear(state)
+  for (const name of delta.removed) state.locals.delete(name)
+  for (const name of delta.removedDefinitions) state.definitions.delete(name)
+  for (const record of delta.definitions) {
+    state.locals.delete(record.name)
+    state.definitions.set(record.name, record)
+  }
+  const isReadonly = new Map(delta.set.map((local) => [local.name, local.readonly]))
+  for (const { names, bytes } of delta.groups) {
+    const group = { bytes }
+    for (const name of names) put(state, name, { readonly: readonlyOf(state, isReadonly, name), held: "bytes", group })
+  }
+  for (const { name, what } of delta.ephemeral) {
+    put(state, name, { readonly: readonlyOf(state, isReadonly, name), held: "realm", what })
+  }
+  state.lastValue = delta.lastValue ?? state.lastValue
+  state.lastError = delta.lastError ?? state.lastError
+  state.commit += 1
+  const definitions = delta.definitions.map((record) => record.name)
+  if (definitions.length > 0 || delta.removedDefinitions.length > 0 || delta.cleared) state.revision += 1
+  return {
+    set: delta.set.map((local) => local.name),
+    removed: [...delta.removed, ...delta.removedDefinitions],
+    cleared: delta.cleared,
+    definitions,
+    rejected: [],
+  }
+}
+
+/** Applies the queue of an eval that was stopped: its own assignments are gone, what it queued is kept as the bytes of each call. */
+export function commitQueue(state: SessionState, queue: readonly QueuedWrite[]): Change {
+  const folded = foldQueue(queue, { dropClears: false })
+  const { apply, rejected } = validateWrites(folded, state.definitions)
+  const change: Change = { set: [], removed: [], cleared: folded.cleared, definitions: [], rejected }
+  if (folded.cleared) clear(state)
+  let definitionsRemoved = 0
+  for (const [key, write] of apply) {
+    if ("put" in write) {
+      const entry = queue[write.put]
+      if (entry?.op !== "atPut") continue
+      put(state, key, { readonly: false, held: "bytes", group: { bytes: entry.bytes } })
+      change.set.push(key)
+    } else {
+      if (state.definitions.delete(key)) definitionsRemoved += 1
+      else if (!state.locals.delete(key)) continue
+      change.removed.push(key)
+    }
+  }
+  if (change.set.length > 0 || change.removed.length > 0 || change.cleared) state.commit += 1
+  if (definitionsRemoved > 0 || change.cleared) state.revision += 1
+  return change
+}
+
+/** The realm is gone: what only it held is lost. Returns the names, which read as `binding_lost` from now on. */
+export function loseRealm(state: SessionState, reason: string): string[] {
+  const lost: string[] = []
+  for (const [name, local] of state.locals) {
+    if (local.held !== "realm") continue
+    state.locals.set(name, { readonly: local.readonly, held: "lost", reason: `${local.what}: ${reason}` })
+    lost.push(name)
+  }
+  if (lost.length > 0) state.commit += 1
+  return lost
+}
+
+/** Names that live only in the realm. */
+export function ephemeralNames(state: SessionState): string[] {
+  const names: string[] = []
+  for (const [name, local] of state.locals) if (local.held === "realm") names.push(name)
+  return names
+}
+
+/** As if nothing had ever been evaluated; the history goes on counting. */
+export function resetState(state: SessionState): void {
+  clear(state)
+  state.lastValue = undefined
+  state.lastError = undefined
+  state.commit += 1
+  state.revision += 1
+}
+
+/** A copy to fork from or to roll back to. Bytes and records are immutable, so it shares them. */
+export function copyState(state: SessionState): SessionState {
+  const copy = new SessionState()
+  copy.commit = state.commit
+  copy.revision = state.revision
+  copy.locals = new Map(state.locals)
+  copy.definitions = new Map(state.definitions)
+  copy.lastValue = state.lastValue
+  copy.lastError = state.lastError
+  return copy
+}
+
+/** Puts the session back to `earlier` as a new commit and a new revision. Names that were held by a realm then are lost. */
+export function restoreState(state: SessionState, earlier: SessionState): string[] {
+  const { locals, definitions, lastValue, lastError } = copyState(earlier)
+  Object.assign(state, { locals, definitions, lastValue, lastError })
+  const lost = loseRealm(state, "the state it was part of was left and came back without it")
+  state.commit += 1
+  state.revision += 1
+  return lost
+}
+
+/** Everything a worker needs to build the session's realm anew. */
+export function checkpointOf(state: SessionState, realm: { tools: string[]; kind: string; profile: string }): Checkpoint {
+  const groups = new Map<Group, string[]>()
+  const locals: Checkpoint["locals"] = []
+  const lost: Checkpoint["lost"] = []
+  for (const [name, local] of state.locals) {
+    locals.push({ name, readonly: local.readonly })
+    if (local.held === "bytes") {
+      const names = groups.get(local.group)
+      if (names === undefined) groups.set(local.group, [name])
+      else names.push(name)
+    } else lost.push({ name, reason: local.held === "lost" ? local.reason : local.what })
+  }
+  return {
+    definitions: [...state.definitions.values()],
+    locals,
+    groups: Array.from(groups, ([group, names]) => ({ names, bytes: group.bytes })),
+    lost,
+    lastValue: state.lastValue,
+    lastError: state.lastError,
+    ...realm,
+  }
+}
+
+function clear(state: SessionState): void {
+  state.locals.clear()
+  state.definitions.clear()
+}
+
+function put(state: SessionState, name: string, local: Local): void {
+  state.definitions.delete(name)
+  state.locals.set(name, local)
+}
+
+function readonlyOf(state: SessionState, changed: ReadonlyMap<string, boolean>, name: string): boolean {
+  return changed.get(name) ?? state.locals.get(name)?.readonly ?? false
+}

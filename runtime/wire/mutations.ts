@@ -1,0 +1,76 @@
+// The pending-mutations queue of an eval: what its code asked for through its bindings view, and how it is folded at the end.
+//
+// Both ends fold the same queue with these pure functions. The worker does it on living objects when an eval ends by itself; the
+// shell does it on the encoded bytes when the eval was stopped (`interrupted`, `timeout`). Rules: DESIGN.md section 5.
+
+export type QueuedWrite =
+  | { readonly op: "atPut"; readonly key: string; readonly bytes: Uint8Array }
+  | { readonly op: "removeKey"; readonly key: string }
+  | { readonly op: "clear" }
+
+/** What one name becomes: the index in the queue of the write that it is bound to, or removed. */
+export type FoldedWrite = { readonly put: number } | { readonly remove: true }
+
+export interface Folded {
+  /** Everything the session had, and everything the eval bound, goes first. */
+  readonly cleared: boolean
+  readonly writes: ReadonlyMap<string, FoldedWrite>
+}
+
+/** The last write of a name wins; a clear forgets the writes before it. An eval that threw keeps its writes but not its clears. */
+export function foldQueue(queue: readonly { op: QueuedWrite["op"]; key?: string }[], how: { dropClears: boolean }): Folded {
+  let cleared = false
+  const writes = new Map<string, FoldedWrite>()
+  for (const [index, entry] of queue.entries()) {
+    if (entry.op === "clear") {
+      if (how.dropClears) continue
+      cleared = true
+      writes.clear()
+    } else writes.set(entry.key!, entry.op === "atPut" ? { put: index } : { remove: true })
+  }
+  return { cleared, writes }
+}
+
+export interface Rejected {
+  op: string
+  key: string
+  kind: string
+}
+
+/**
+ * Splits the folded writes into those that apply and those that fail, as one change: a definition's name cannot be put to, and a
+ * definition that remaining ones depend on cannot be removed. `definitions` maps each definition's name to what it depends on.
+ */
+export function validateWrites(
+  folded: Folded,
+  definitions: ReadonlyMap<string, { readonly dependencies: readonly string[] }>,
+): { apply: Map<string, FoldedWrite>; rejected: Rejected[] } {
+  const apply = new Map(folded.writes)
+  const rejected: Rejected[] = []
+  const remaining = folded.cleared ? new Map<string, { readonly dependencies: readonly string[] }>() : definitions
+  const removals = new Set<string>()
+  for (const [key, write] of folded.writes) {
+    if (!remaining.has(key)) continue
+    if ("put" in write) {
+      rejected.push({ op: "atPut", key, kind: "binding_is_definition" })
+      apply.delete(key)
+    } else removals.add(key)
+  }
+  // A refused removal keeps what it depends on, so this runs until nothing changes.
+  let changed = removals.size > 0
+  while (changed) {
+    changed = false
+    const needed = new Set<string>()
+    for (const [name, { dependencies }] of remaining) {
+      if (!removals.has(name)) for (const dependency of dependencies) if (dependency !== name) needed.add(dependency)
+    }
+    for (const key of removals) {
+      if (!needed.has(key)) continue
+      removals.delete(key)
+      apply.delete(key)
+      rejected.push({ op: "removeKey", key, kind: "definition_has_dependents" })
+      changed = true
+    }
+  }
+  return { apply, rejected }
+}

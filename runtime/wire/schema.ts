@@ -1,0 +1,213 @@
+// The whole vocabulary between the embedder's process, a host's main thread and a worker: every message, in one place.
+//
+// A message is packed as an array, its code first and its fields in the order given here: [1, 7, "ses_a", …]. Both sides check
+// every message against this table. There are four directions:
+//
+//   toWorker   embedder -> worker, over the worker's own socket: what to evaluate
+//   fromWorker worker -> embedder, the same socket: what came of it
+//   toHost     embedder -> host main thread, over the control channel: threads, interrupts, answers to synchronous calls
+//   fromHost   host main thread -> embedder, the same channel: readiness, heartbeat, lost threads, synchronous calls
+import { bool, bytes, int, lazy, list, num, oneOf, optional, record, str } from "./check.ts"
+import type { Check, Checked, Fields } from "./check.ts"
+
+/** Changes whenever a message changes; a host that says another one is refused at its handshake. */
+export const wireVersion = 1
+
+const definition = record({
+  name: str,
+  kind: str,
+  source: str,
+  file: str,
+  line: int,
+  column: int,
+  dependencies: list(str),
+})
+const local = record({ name: str, readonly: bool })
+const group = record({ names: list(str), bytes })
+const ephemeral = record({ name: str, what: str })
+const frame = record({ name: optional(str), file: str, line: int, column: int })
+const span = record({ start: int, end: int, line: int, column: int, endLine: int, endColumn: int })
+const property = record({ key: str, text: str })
+export interface ErrorRecord {
+  name: string
+  message: string
+  kind?: string | undefined
+  stack: Checked<typeof frame>[]
+  spans: Checked<typeof span>[]
+  rendered: string
+  cause?: ErrorRecord | undefined
+  errors?: ErrorRecord[] | undefined
+  properties?: Checked<typeof property>[] | undefined
+}
+const error: Check<ErrorRecord> = record({
+  name: str,
+  message: str,
+  kind: optional(str),
+  stack: list(frame),
+  spans: list(span),
+  rendered: str,
+  cause: optional(lazy((): Check<ErrorRecord> => error)),
+  errors: optional(list(lazy((): Check<ErrorRecord> => error))),
+  properties: optional(list(property)),
+})
+const checkpoint = record({
+  definitions: list(definition),
+  locals: list(local),
+  groups: list(group),
+  lost: list(record({ name: str, reason: str })),
+  lastValue: optional(bytes),
+  lastError: optional(bytes),
+  tools: list(str),
+  kind: str,
+  profile: str,
+})
+const delta = record({
+  /** Locals bound or assigned by the eval, with their attribute. */
+  set: list(local),
+  removed: list(str),
+  cleared: bool,
+  /** Groups encoded again; each replaces what its names had before. */
+  groups: list(group),
+  /** Names that are bound to something that cannot be encoded. */
+  ephemeral: list(ephemeral),
+  definitions: list(definition),
+  removedDefinitions: list(str),
+  lastValue: optional(bytes),
+  lastError: optional(bytes),
+  late: list(str),
+})
+const rejected = record({ op: str, key: str, kind: str })
+
+export const toWorker = {
+  eval: message(1, {
+    seq: int,
+    session: str,
+    evalId: str,
+    /** The commit that the eval runs on; the worker uses its realm only when that holds the same one. */
+    commit: int,
+    source: str,
+    file: str,
+    line: int,
+    atomic: bool,
+    limits: list(int),
+    checkpoint: optional(checkpoint),
+  }),
+  settle: message(2, { evalId: str, how: oneOf("interrupted", "timeout") }),
+  toolResult: message(3, { session: str, callId: int, ok: bool, bytes, message: str, kind: str }),
+  evict: message(4, { session: str }),
+} as const
+
+export const fromWorker = {
+  hello: message(64, { version: int, host: str, worker: int, token: str }),
+  parked: message(65, { evalId: str }),
+  output: message(66, { evalId: str, stream: oneOf("stdout", "stderr"), text: str, seq: int }),
+  toolCall: message(67, { session: str, evalId: str, callId: int, name: str, bytes }),
+  outcome: message(68, {
+    seq: int,
+    evalId: str,
+    status: oneOf("ok", "threw", "invalid", "exited", "interrupted", "timeout"),
+    text: str,
+    inert: bool,
+    type: str,
+    data: optional(bytes),
+    error: optional(error),
+    exitCode: optional(int),
+    delta: optional(delta),
+    rejected: list(rejected),
+    /** Queued writes that the eval sent to its shell; the shell must hold as many. */
+    queued: int,
+    omittedBytes: int,
+    abandoned: list(record({ kind: str })),
+    /** False when the realm was thrown away with this eval. */
+    realmKept: bool,
+    /** Microseconds in the worker: compile, run, commit. */
+    times: list(num),
+  }),
+  /** The eval was revoked before it began: nothing of it ran. */
+  skipped: message(69, { seq: int, evalId: str }),
+  /** The worker does not hold the session at that commit and got no checkpoint: nothing of the eval ran. */
+  missing: message(70, { seq: int, evalId: str }),
+  /** Something that no running eval can be blamed for, such as a late throw. */
+  stray: message(71, { session: str, evalId: str, text: str }),
+} as const
+
+export const toHost = {
+  grow: message(128, { worker: int, token: str }),
+  /** Look at that worker's thread; when it computes the eval of that sequence number and stands still, terminate it. */
+  interrupt: message(129, { request: int, worker: int, seq: int, graceMs: int }),
+  /** Keep the worker from beginning the evals of these sequence numbers. */
+  fence: message(130, { request: int, worker: int, from: int, to: int }),
+  syncReply: message(131, { worker: int, callId: int, ok: bool, kind: str, message: str }),
+  shutdown: message(132, {}),
+  ping: message(133, { nonce: int }),
+} as const
+
+export const fromHost = {
+  ready: message(192, { version: int, pid: int }),
+  beat: message(193, { nonce: int, rssBytes: int, externalBytes: int }),
+  /** What an `interrupt` found: see `host/pool.ts`. */
+  interrupted: message(194, { request: int, found: oneOf("alive", "behind", "terminating", "gone"), entered: int }),
+  fenced: message(195, { request: int, entered: int }),
+  syncCall: message(196, { worker: int, callId: int, evalId: str, op: oneOf("atPut", "removeKey", "clear"), key: str, what: str, bytes }),
+  workerGone: message(197, { worker: int, entered: int, because: str }),
+  /** The host is about to kill itself. */
+  dying: message(198, { because: str, worker: int, entered: int }),
+} as const
+
+type Shape = Record<string, Check<unknown>>
+export interface MessageType<S extends Shape = Shape> {
+  readonly code: number
+  readonly names: readonly string[]
+  readonly checks: readonly Check<unknown>[]
+  readonly fields?: Fields<S>
+}
+export type Vocabulary = Record<string, MessageType>
+export type FieldsOf<M> = M extends MessageType<infer S> ? Fields<S> : never
+/** A union of `{ type, …fields }` for every message of a direction. */
+export type MessageOf<V extends Vocabulary> = { [K in keyof V]: { type: K } & FieldsOf<V[K]> }[keyof V]
+
+export type Checkpoint = Checked<typeof checkpoint>
+export type DefinitionRecord = Checked<typeof definition>
+export type Delta = Checked<typeof delta>
+export type Rejection = Checked<typeof rejected>
+export type Frame = Checked<typeof frame>
+export type Span = Checked<typeof span>
+export type WorkerOutcome = FieldsOf<typeof fromWorker.outcome>
+
+function message<S extends Shape>(code: number, shape: S): MessageType<S> {
+  return { code, names: Object.keys(shape), checks: Object.values(shape) }
+}
+
+export class SchemaError extends Error {
+  override readonly name = "SchemaError"
+}
+
+/** Makes the decoder of one direction: an unpacked array becomes a checked message, or a SchemaError says what is wrong with it. */
+export function decoder<V extends Vocabulary>(vocabulary: V): (packed: unknown) => MessageOf<V> {
+  const byCode = new Map(Object.entries(vocabulary).map(([type, row]) => [row.code, { type, row }]))
+  return (packed) => {
+    if (!Array.isArray(packed)) throw new SchemaError("A message must be an array.")
+    const known = byCode.get(packed[0] as number)
+    if (known === undefined) throw new SchemaError(`No message has the code ${String(packed[0])}.`)
+    const { names, checks } = known.row
+    const decoded: Record<string, unknown> = { type: known.type }
+    for (let index = 0; index < names.length; index++) {
+      const value: unknown = packed[index + 1]
+      if (!checks[index]!(value)) throw new SchemaError(`Message ${known.type}: field ${names[index]} is not valid.`)
+      decoded[names[index]!] = value
+    }
+    return decoded as MessageOf<V>
+  }
+}
+
+/** The packed form of a message, checked too: what we send is held to the same table. */
+export function encodeMessage<S extends Shape>(type: MessageType<S>, fields: Fields<S>): unknown[] {
+  const { names, checks } = type
+  const packed: unknown[] = [type.code]
+  for (let index = 0; index < names.length; index++) {
+    const value = (fields as Record<string, unknown>)[names[index]!]
+    if (!checks[index]!(value)) throw new SchemaError(`Message ${type.code}: field ${names[index]} is not valid.`)
+    packed.push(value)
+  }
+  return packed
+}

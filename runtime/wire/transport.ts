@@ -1,0 +1,118 @@
+// One end of a connection that carries messages: packs, frames, sends in batches, and hands on what the peer says once it is checked.
+//
+// Messages sent in one turn leave in one write: at a thousand evals in flight the system calls cost more than the evals. A peer that
+// sends something outside the vocabulary, or more than the limit, is cut off: `onClose` gets the reason, and whoever owns the peer
+// (a host's supervisor) decides what that means.
+import type { Duplex } from "node:stream"
+import { Packr } from "msgpackr"
+import { FrameReader, frameHeaderBytes, sealFrame } from "./frame.ts"
+import { decoder, encodeMessage } from "./schema.ts"
+import type { FieldsOf, MessageOf, MessageType, Vocabulary } from "./schema.ts"
+
+// Plain maps and arrays only: no records (they keep state between messages), no extensions. Bytes are copied out of the read
+// buffer, since a ten-byte value would otherwise keep a 64 KiB chunk alive.
+const packr = new Packr({ useRecords: false, copyBuffers: true, encodeUndefinedAsNil: false } as ConstructorParameters<
+  typeof Packr
+>[0])
+const reserveStartSpace = 2048
+
+/** Bytes that may wait for a peer that does not read. Above it the connection is cut: the peer is stuck or gone. */
+const waitingBytesMax = 512 * 1024 * 1024
+
+export interface LinkHandlers<In extends Vocabulary> {
+  onMessage(message: MessageOf<In>): void
+  /** Called once, after the last message; `reason` is undefined when the peer closed in order. */
+  onClose(reason: Error | undefined): void
+}
+
+/** A connection on which messages of `Out` are sent and messages of `In` arrive. */
+export class Link<Out extends Vocabulary, In extends Vocabulary> {
+  readonly #stream: Duplex
+  readonly #waiting: Uint8Array[] = []
+  readonly #out: Out
+  #scheduled = false
+  #isHeld = false
+  #isClosed = false
+  #closeReason: Error | undefined
+
+  constructor(stream: Duplex, vocabularies: { out: Out; in: In }, handlers: LinkHandlers<In>) {
+    this.#stream = stream
+    this.#out = vocabularies.out
+    const decode = decoder(vocabularies.in)
+    const reader = new FrameReader((payload) => {
+      if (!this.#isClosed) handlers.onMessage(decode(packr.unpack(payload)))
+    })
+    stream.on("data", (chunk: Uint8Array) => {
+      if (this.#isClosed) return
+      try {
+        reader.push(chunk)
+      } catch (error) {
+        this.#closeReason = error as Error
+        stream.destroy()
+      }
+    })
+    stream.on("error", (error) => {
+      this.#closeReason ??= error
+    })
+    stream.on("close", () => {
+      if (this.#isClosed && this.#closeReason === undefined) return handlers.onClose(undefined)
+      this.#isClosed = true
+      if (reader.isTorn) this.#closeReason ??= new Error("The connection closed inside a frame.")
+      handlers.onClose(this.#closeReason)
+    })
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
+  /** Sends one message; on a closed connection it is dropped, since its owner hears of the close anyway. */
+  send<K extends keyof Out>(type: K, fields: FieldsOf<Out[K]>): void {
+    if (this.#isClosed) return
+    const packed = encodeMessage(this.#out[type] as MessageType, fields as Record<string, unknown>)
+    this.#waiting.push(sealFrame(packr.pack(packed, reserveStartSpace + frameHeaderBytes)))
+    if (this.#isHeld || this.#scheduled) return
+    this.#scheduled = true
+    process.nextTick(() => {
+      this.#scheduled = false
+      if (!this.#isHeld) this.flush()
+    })
+  }
+
+  /** Keeps messages back until `release`: for a burst that spans several turns. */
+  hold(): void {
+    this.#isHeld = true
+  }
+
+  release(): void {
+    this.#isHeld = false
+    this.flush()
+  }
+
+  flush(): void {
+    const waiting = this.#waiting
+    if (waiting.length === 0 || this.#isClosed) return
+    this.#stream.cork()
+    for (const buffer of waiting) this.#stream.write(buffer)
+    this.#stream.uncork()
+    waiting.length = 0
+    if (this.#stream.writableLength > waitingBytesMax) {
+      this.#closeReason = new Error(`The peer left ${this.#stream.writableLength} bytes unread.`)
+      this.#stream.destroy()
+    }
+  }
+
+  /** Sends what waits and closes; messages that arrive afterwards are dropped. */
+  close(): void {
+    this.flush()
+    this.#isClosed = true
+    this.#stream.end()
+  }
+
+  /** Closes at once. */
+  abort(): void {
+    this.#isClosed = true
+    this.#waiting.length = 0
+    this.#stream.destroy()
+  }
+}
