@@ -60,14 +60,16 @@ const hostFlags = [
 
 export class Host {
   readonly id: string
+  /** 0 when the process could not be spawned. */
   readonly pid: number
+  /** Resolves when the host can be given work; rejects with `host_unavailable` when it ended before. */
+  readonly ready: Promise<void>
   readonly #child: ChildProcess
   readonly #control: Link<typeof toHost, typeof fromHost>
   readonly #clock: Clock
   readonly #limits: Limits
   readonly #handlers: HostHandlers
   readonly #waiting = new Map<number, (answer: { found: Found; entered: number }) => void>()
-  readonly #ready: Promise<void>
   #resolveReady!: () => void
   #rejectReady!: (error: Error) => void
   #requests = 0
@@ -75,46 +77,25 @@ export class Host {
   #cancelBeat: () => void = () => {}
   #end: HostEnd | undefined
   #lastWords = ""
-  #exited: Promise<void>
+  readonly #exited: Promise<void>
   #isDead = false
 
-  private constructor(child: ChildProcess, id: string, context: HostContext, handlers: HostHandlers) {
-    this.id = id
-    this.pid = child.pid!
-    this.#child = child
-    this.#clock = context.clock
-    this.#limits = context.limits
+  /** Spawns the process at once; `ready` settles when it can be used, or has failed to become so within its deadline. */
+  constructor(context: HostContext, handlers: HostHandlers) {
+    const { hosts, limits, clock } = context
+    this.id = `hst_${nanoid(12)}`
+    this.#clock = clock
+    this.#limits = limits
     this.#handlers = handlers
-    this.#heardAt = context.clock.now()
-    this.#ready = new Promise((resolve, reject) => {
+    this.#heardAt = clock.now()
+    this.ready = new Promise((resolve, reject) => {
       this.#resolveReady = resolve
       this.#rejectReady = reject
     })
-    this.#ready.catch(() => {})
-    this.#control = new Link(
-      child.stdio[3] as Duplex,
-      { out: toHost, in: fromHost },
-      { onMessage: (message) => this.#onMessage(message), onClose: () => this.kill("host-killed") },
-    )
-    child.stderr!.setEncoding("utf8")
-    child.stderr!.on("data", (text: string) => {
-      this.#lastWords = (this.#lastWords + text).slice(-lastWordsBytesMax)
-    })
-    this.#exited = new Promise((resolve) => {
-      // Not "exit": the last words on the control channel may still be unread then.
-      child.once("close", (code, signal) => {
-        this.#onExit(code, signal)
-        resolve()
-      })
-    })
-  }
-
-  /** Starts a host and waits until it is ready; rejects with `host_unavailable` when it is not within its deadline. */
-  static async start(context: HostContext, handlers: HostHandlers): Promise<Host> {
-    const id = `hst_${nanoid(12)}`
-    const { hosts, limits } = context
+    // Whoever waits for it hears of a failure; when nobody does, `onExit` has said it.
+    this.ready.catch(() => {})
     const options: HostArguments = {
-      hostId: id,
+      hostId: this.id,
       socketPath: context.listener.path,
       threadsMax: hosts.threadsPerHostMax,
       // Below the process's limit, so that a thread that only makes objects dies alone and its host lives.
@@ -125,26 +106,41 @@ export class Host {
     }
     const env: Record<string, string> = {}
     for (const name of inheritedVariables) if (process.env[name] !== undefined) env[name] = process.env[name]
-    const child = spawn(
+    this.#child = spawn(
       process.execPath,
       [...hostFlags, ...entryFlags, entryPath("runtime/host/main"), JSON.stringify(options)],
       // A process group of its own: a terminal's Ctrl-C must not reach the hosts.
       { detached: true, env, stdio: ["ignore", "ignore", "pipe", "pipe"] },
     )
-    if (child.pid === undefined) {
-      const error = await new Promise<Error>((resolve) => child.once("error", resolve))
-      throw new NacreError("host_unavailable", `A host process could not be started: ${error.message}`, { cause: error })
-    }
-    child.on("error", () => {})
-    const host = new Host(child, id, context, handlers)
-    const cancel = context.clock.after(limits.hostStartTimeoutMs, () => host.kill("start-timeout"))
-    try {
-      await host.#ready
-    } finally {
-      cancel()
-    }
-    host.#beat(0)
-    return host
+    this.pid = this.#child.pid ?? 0
+    // A spawn that failed says so here and then closes like any other end.
+    this.#child.on("error", (error) => {
+      this.#lastWords += error.message
+    })
+    this.#control = new Link(
+      this.#child.stdio[3] as Duplex,
+      { out: toHost, in: fromHost },
+      { onMessage: (message) => this.#onMessage(message), onClose: () => this.kill("host-killed") },
+    )
+    this.#child.stderr!.setEncoding("utf8")
+    this.#child.stderr!.on("data", (text: string) => {
+      this.#lastWords = (this.#lastWords + text).slice(-lastWordsBytesMax)
+    })
+    this.#exited = new Promise((resolve) => {
+      // Not "exit": the last words on the control channel may still be unread then.
+      this.#child.once("close", (code, signal) => {
+        this.#onExit(code, signal)
+        resolve()
+      })
+    })
+    const cancelStart = clock.after(limits.hostStartTimeoutMs, () => this.kill("start-timeout"))
+    this.ready.then(
+      () => {
+        cancelStart()
+        this.#beat(0)
+      },
+      cancelStart,
+    )
   }
 
   get isDead(): boolean {
@@ -174,7 +170,7 @@ export class Host {
   /** Ends the process with its whole group, at once. Idempotent; the first reason stands. */
   kill(because: string): void {
     this.#end ??= { because, worker: -1, entered: 0 }
-    if (this.#isDead) return
+    if (this.#isDead || this.pid === 0) return
     try {
       process.kill(-this.pid, "SIGKILL")
     } catch {

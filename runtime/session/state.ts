@@ -76,7 +76,8 @@ export function commitQueue(state: SessionState, queue: readonly QueuedWrite[]):
     if ("put" in write) {
       const entry = queue[write.put]
       if (entry?.op !== "atPut") continue
-      put(state, key, { readonly: false, held: "bytes", group: { bytes: entry.bytes } })
+      if (entry.what === "") put(state, key, { readonly: false, held: "bytes", group: { bytes: entry.bytes } })
+      else put(state, key, { readonly: false, held: "lost", reason: `${entry.what}: its eval was stopped` })
       change.set.push(key)
     } else {
       if (state.definitions.delete(key)) definitionsRemoved += 1

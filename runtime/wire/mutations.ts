@@ -4,7 +4,13 @@
 // shell does it on the encoded bytes when the eval was stopped (`interrupted`, `timeout`). Rules: DESIGN.md section 5.
 
 export type QueuedWrite =
-  | { readonly op: "atPut"; readonly key: string; readonly bytes: Uint8Array }
+  | {
+      readonly op: "atPut"
+      readonly key: string
+      readonly bytes: Uint8Array
+      /** Why the value has no bytes; empty when it has. */
+      readonly what: string
+    }
   | { readonly op: "removeKey"; readonly key: string }
   | { readonly op: "clear" }
 

@@ -148,7 +148,7 @@ export const fromHost = {
   /** What an `interrupt` found: see `host/pool.ts`. */
   interrupted: message(194, { request: int, found: oneOf("alive", "behind", "terminating", "gone"), entered: int }),
   fenced: message(195, { request: int, entered: int }),
-  syncCall: message(196, { worker: int, callId: int, evalId: str, op: oneOf("atPut", "removeKey", "clear"), key: str, what: str, bytes }),
+  syncCall: message(196, { worker: int, callId: int, session: str, evalId: str, op: oneOf("atPut", "removeKey", "clear"), key: str, what: str, bytes }),
   workerGone: message(197, { worker: int, entered: int, because: str }),
   /** The host is about to kill itself. */
   dying: message(198, { because: str, worker: int, entered: int }),

@@ -15,6 +15,7 @@ export interface ServeTask {
 /** A call from session code that needs its answer at once. The thread waits on WAITING until the answer is on the port. */
 export interface SyncRequest {
   callId: number
+  session: string
   evalId: string
   op: "atPut" | "removeKey" | "clear"
   key: string

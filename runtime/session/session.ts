@@ -1,0 +1,320 @@
+// A session as its embedder holds it: a name, a committed state, and, while it is active, a shell.
+//
+// A dormant session is this object and bytes. Its shell starts at its first message and stops when it has been idle; nobody outside
+// notices, since everything a session promises (one outcome per eval, in order; what is committed stays) is kept across both.
+import type { Process, ProcessLike, StartContext } from "../../supervisor/index.ts"
+import { NacreError } from "../errors.ts"
+import type { Tenant, WorkerSlot } from "../host/worker-slot.ts"
+import { Shell } from "../shell/shell.ts"
+import type { EvalOptions, ShellContext, ShellSession } from "../shell/shell.ts"
+import { callingSession } from "../shell/tool-calls.ts"
+import type { Tool } from "../shell/tool-calls.ts"
+import { SessionBindings } from "./bindings.ts"
+import type { Outcome } from "./outcome.ts"
+import { SessionState, copyState, loseRealm, restoreState } from "./state.ts"
+
+export const sessionKinds = ["repl", "mcp", "lsp", "ide", "attach", "service", "unknown"] as const
+export type SessionKind = (typeof sessionKinds)[number]
+
+export interface SessionContext extends ShellContext {
+  /** Starts the shell under the session supervisor; resolves when it is supervised. */
+  startShell(id: string, start: (context: StartContext) => ProcessLike): Promise<Process>
+  /** The session is closed: forget it. */
+  onClosed(session: Session): void
+  nextEvalId(): string
+  fork(session: Session, state: SessionState): Session
+}
+
+export interface SessionFacts {
+  readonly id: string
+  readonly kind: SessionKind
+  readonly profile: string
+  readonly workspace: string
+  readonly group: string
+  readonly principal: string | undefined
+  readonly tools: ReadonlyMap<string, Tool>
+  readonly evalTimeoutMs: number | undefined
+  readonly idleMs: number | undefined
+}
+
+/** What `run` throws when the code did not end with a value. `outcome` holds everything that is known. */
+export class EvalFailure extends Error {
+  override readonly name: string
+  readonly outcome: Outcome
+  readonly kind: string | undefined
+
+  constructor(outcome: Outcome) {
+    const { error, status, because } = outcome
+    super(error?.message ?? `The eval ended as ${status}${because === undefined ? "" : ` (${because})`}.`)
+    this.name = error?.name ?? "EvalFailure"
+    this.kind = error?.kind
+    this.outcome = outcome
+    if (error !== undefined) this.stack = error.rendered
+  }
+}
+
+/** A durable, named evaluation state. Open one with `nacre.open`; it lives until `close`, whatever happens to processes. */
+export class Session implements Tenant, ShellSession {
+  readonly facts: SessionFacts
+  readonly #context: SessionContext
+  #state: SessionState | undefined
+  #shell: Shell | undefined
+  #starting: Promise<Shell> | undefined
+  #isClosed = false
+  #marks: Map<string, SessionState> | undefined
+  /** When it was last used, for idle closing and passivation. */
+  lastUsedAt: number
+  // As a tenant of workers:
+  worker: WorkerSlot | undefined = undefined
+  commit = -1
+  holdsEphemerals = false
+  apart = 0
+  usedAt = 0
+  #lostSince: string[] | undefined
+
+  constructor(facts: SessionFacts, context: SessionContext, state?: SessionState) {
+    this.facts = facts
+    this.#context = context
+    this.#state = state
+    this.lastUsedAt = context.clock.now()
+  }
+
+  get id(): string {
+    return this.facts.id
+  }
+  get session(): string {
+    return this.facts.id
+  }
+  get kind(): SessionKind {
+    return this.facts.kind
+  }
+  get profile(): string {
+    return this.facts.profile
+  }
+  get workspace(): string {
+    return this.facts.workspace
+  }
+  get principal(): string | undefined {
+    return this.facts.principal
+  }
+  get tools(): ReadonlyMap<string, Tool> {
+    return this.facts.tools
+  }
+  get group(): string {
+    return this.facts.group
+  }
+  /** Internal: the committed state, made at first use. */
+  get state(): SessionState {
+    return (this.#state ??= new SessionState())
+  }
+  /** Internal: names lost since the last outcome. */
+  get lostSince(): string[] {
+    return (this.#lostSince ??= [])
+  }
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+  /** A parked eval awaits a tool, a timer or a promise; its thread is free meanwhile. */
+  get isParked(): boolean {
+    return this.#shell?.isParked ?? false
+  }
+  get isIdle(): boolean {
+    return this.#shell?.isIdle ?? true
+  }
+  /** Whether a living realm holds the session's values. */
+  get isResident(): boolean {
+    return this.worker !== undefined
+  }
+  get isDormant(): boolean {
+    return this.#shell === undefined && this.#starting === undefined
+  }
+  get shellState(): string {
+    return this.#shell?.state ?? "dormant"
+  }
+
+  /** What the session holds, as of its last commit. */
+  get bindings(): SessionBindings {
+    return new SessionBindings(this.state)
+  }
+
+  /** The value that the bare name has in session code, as far as it can leave its process; `undefined` when it is not bound. */
+  resolve(name: string): unknown {
+    return this.bindings.at(name)
+  }
+
+  /**
+   * Runs TypeScript in the session. An accepted eval resolves with exactly one outcome, in the order of the calls, whatever happens; it
+   * never rejects for what the code did. Rejects at once with `session_not_found`, `queue_full`, `source_too_large`, `would_deadlock`,
+   * `overloaded` or `invalid_options` when it is refused.
+   */
+  async eval(source: string, options: EvalOptions = {}): Promise<Outcome> {
+    this.#checkEval(source, options)
+    const shell = this.#shell ?? (await this.#activate())
+    const evalId = this.#context.nextEvalId()
+    this.lastUsedAt = this.#context.clock.now()
+    if (options.timeoutMs === undefined && this.facts.evalTimeoutMs !== undefined) {
+      options = { ...options, timeoutMs: this.facts.evalTimeoutMs }
+    }
+    return shell.eval(evalId, source, options)
+  }
+
+  /** As `eval`, for callers who want the value: resolves with it, or rejects with an `EvalFailure` that carries the outcome. */
+  async run(source: string, options: EvalOptions = {}): Promise<unknown> {
+    const outcome = await this.eval(source, options)
+    if (outcome.status !== "ok") throw new EvalFailure(outcome)
+    const value = outcome.value
+    if (value === undefined || value.type === "undefined") return undefined
+    if ("data" in value) return value.data
+    const message = `The result ${value.text.slice(0, 80)} cannot leave its realm as data; use eval() and its value.text, or return data.`
+    throw new NacreError("value_not_transferable", message)
+  }
+
+  /** Stops one eval, running or queued; without an id the running one. Resolves with false when nothing ran. */
+  async interrupt(evalId?: string): Promise<boolean> {
+    if (this.#shell === undefined) {
+      if (evalId === undefined) return false
+      throw new NacreError("eval_not_found", `Session '${this.id}' has no eval '${evalId}' running or queued.`)
+    }
+    return this.#shell.interrupt(evalId)
+  }
+
+  /** Forgets every binding and definition, and the realm with them. Waits for its turn behind the evals that are queued. */
+  async reset(): Promise<void> {
+    this.#checkOpen()
+    await (this.#shell ?? (await this.#activate())).reset()
+  }
+
+  /** A new session that starts with what this one has committed. */
+  async fork(): Promise<Session> {
+    this.#checkOpen()
+    const shell = this.#shell ?? (await this.#activate())
+    return shell.operate(() => {
+      const state = copyState(this.state)
+      loseRealm(state, "a fork copies what is committed, and this lives in the process of the session it came from")
+      return this.#context.fork(this, state)
+    })
+  }
+
+  /** Names the state as it is committed now, to roll back to. A mark of the same name is replaced. */
+  async mark(name: string): Promise<void> {
+    this.#checkOpen()
+    const shell = this.#shell ?? (await this.#activate())
+    await shell.operate(() => {
+      this.#marks ??= new Map()
+      this.#marks.set(name, copyState(this.state))
+    })
+  }
+
+  /** Puts the session back to a mark, as a new commit. Resolves with the names that could not come back; fails with `mark_not_found`. */
+  async rollback(name: string): Promise<{ lost: string[] }> {
+    this.#checkOpen()
+    const shell = this.#shell ?? (await this.#activate())
+    return shell.operate(() => {
+      const marked = this.#marks?.get(name)
+      if (marked === undefined) {
+        const known = [...(this.#marks?.keys() ?? [])].join(", ") || "none"
+        throw new NacreError("mark_not_found", `Session '${this.id}' has no mark '${name}'; it has: ${known}.`)
+      }
+      this.worker?.evict(this)
+      return { lost: restoreState(this.state, marked) }
+    })
+  }
+
+  /** The outcome of a recent eval, for a client that lost the answer; the last 16 are kept while the session is active. */
+  outcome(evalId: string): Outcome | undefined {
+    return this.#shell?.outcome(evalId)
+  }
+
+  /** Ends the session: what runs or waits ends as `interrupted`, and every later use fails with `session_not_found`. Idempotent. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    const shell = this.#shell ?? (await this.#starting)
+    await shell?.close()
+    this.worker?.evict(this)
+    this.#context.onClosed(this)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  toString(): string {
+    return `Session(${this.kind}: ${this.id})`
+  }
+
+  /** Internal: the scheduler dropped the realm, or its process ended. */
+  onRealmLost(reason: string): void {
+    this.holdsEphemerals = false
+    if (this.#state === undefined) return
+    const names = loseRealm(this.#state, reason)
+    if (names.length === 0) return
+    this.lostSince.push(...names)
+    this.#context.emit({ type: "bindings.lost", session: this.id, names, reason })
+  }
+
+  /** Internal: stops the shell of an idle session; the next message starts another. */
+  passivate(): void {
+    const shell = this.#shell
+    if (shell === undefined || !shell.isIdle) return
+    this.#shell = undefined
+    void shell.close()
+  }
+
+  /** Internal: for synchronous calls of session code. */
+  get shell(): Shell | undefined {
+    return this.#shell
+  }
+
+  #checkOpen(): void {
+    if (this.#isClosed) throw new NacreError("session_not_found", `Session '${this.id}' is no longer alive; open a new one.`)
+  }
+
+  #checkEval(source: string, options: EvalOptions): void {
+    this.#checkOpen()
+    if (typeof source !== "string") {
+      throw new NacreError("invalid_options", `The source of an eval must be a string, not ${typeof source}.`)
+    }
+    const { sourceMax } = this.#context.limits
+    if (source.length > sourceMax) {
+      throw new NacreError("source_too_large", `The source has ${source.length} characters; the limit is ${sourceMax}.`)
+    }
+    const { timeoutMs } = options
+    if (timeoutMs !== undefined && !(timeoutMs > 0)) {
+      throw new NacreError("invalid_options", `timeoutMs must be a positive number or Infinity, not ${String(timeoutMs)}.`)
+    }
+    if (callingSession.getStore() === this.id && !this.isIdle) {
+      const message = `Session '${this.id}' waits for the tool call that requests this eval; run it in another session or after the call.`
+      throw new NacreError("would_deadlock", message)
+    }
+  }
+
+  #activate(): Promise<Shell> {
+    this.#starting ??= this.#startShell().finally(() => {
+      this.#starting = undefined
+    })
+    return this.#starting
+  }
+
+  async #startShell(): Promise<Shell> {
+    let shell: Shell | undefined
+    await this.#context.startShell(this.id, () => {
+      let onExit: ((reason: "normal" | { error: unknown }) => void) | undefined
+      const started = new Shell(this, this.#context, (error) => {
+        if (this.#shell === started) this.#shell = undefined
+        onExit?.(error === undefined ? "normal" : { error })
+      })
+      shell = started
+      return {
+        stop: () => void started.close("stopped"),
+        kill: () => void started.close("stopped"),
+        onExit: (listener) => {
+          onExit = listener as typeof onExit
+        },
+        describe: () => started.state,
+      }
+    })
+    this.#shell = shell
+    return shell!
+  }
+}

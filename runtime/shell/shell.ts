@@ -1,0 +1,542 @@
+// The actor that owns one active session and runs its evals one at a time. It never runs user code itself.
+//
+// Everything that an eval is promised is kept here: one outcome each, in order; the pending-mutations queue, which outlives the thread
+// that fills it; the committed state, which only this file changes. The scheduler says when an eval has begun and how its thread or host
+// ended; DESIGN.md section 5 says what follows from that, and `#finish*` below are its rows.
+import { createActor } from "xstate"
+import type { Actor } from "xstate"
+import type { Clock } from "../clock.ts"
+import { NacreError, assert } from "../errors.ts"
+import type { EventListener } from "../events.ts"
+import type { Scheduler } from "../host/scheduler.ts"
+import type { SyncAnswer, SyncCall } from "../host/host.ts"
+import type { EvalRequest, Job, OutputMessage, Tenant, ToolCall } from "../host/worker-slot.ts"
+import type { Limits } from "../options.ts"
+import { emptyOutcome } from "../session/outcome.ts"
+import type { Outcome, OutputChunk } from "../session/outcome.ts"
+import { checkpointOf, commitDelta, commitQueue, ephemeralNames, loseRealm, resetState } from "../session/state.ts"
+import type { SessionState } from "../session/state.ts"
+import { decodeForEmbedder } from "../wire/values/embedder.ts"
+import type { QueuedWrite } from "../wire/mutations.ts"
+import type { WorkerOutcome } from "../wire/schema.ts"
+import { shellMachine } from "./machine.ts"
+import { ToolCalls } from "./tool-calls.ts"
+import type { Tool } from "./tool-calls.ts"
+
+/** The durable part of a session, which a shell works for: it stays when the shell goes. */
+export interface ShellSession {
+  readonly id: string
+  readonly kind: string
+  readonly profile: string
+  readonly workspace: string
+  readonly principal: string | undefined
+  readonly tools: ReadonlyMap<string, Tool>
+  readonly state: SessionState
+  readonly tenant: Tenant
+  /** Names lost outside an eval, to be named by the next outcome. */
+  readonly lostSince: string[]
+}
+
+export interface ShellContext {
+  readonly scheduler: Scheduler
+  readonly limits: Limits
+  readonly clock: Clock
+  readonly emit: EventListener
+}
+
+export interface EvalOptions {
+  /** Milliseconds from when the code begins; `Infinity` for none. */
+  timeoutMs?: number
+  /** All or nothing: on any exit but `ok` the session is as before. */
+  atomic?: boolean
+  /** Aborting it interrupts the eval, queued or running. */
+  signal?: AbortSignal
+  onOutput?: (chunk: OutputChunk) => void
+  /** Name and first line of the source in error positions. */
+  file?: string
+  line?: number
+}
+
+/** Writes that one eval may have queued, and their bytes together. */
+const queuedWritesMax = 10_000
+const queuedBytesMax = 64 * 1024 * 1024
+/** Outcomes kept for `outcome(evalId)`: enough for a client that reconnects. */
+const outcomesKept = 16
+
+interface Eval {
+  readonly evalId: string
+  readonly source: string
+  readonly options: EvalOptions
+  readonly resolve: (outcome: Outcome) => void
+  readonly reject: (error: Error) => void
+  readonly enqueuedAt: number
+  readonly cancelSignal: (() => void) | undefined
+}
+
+/** Work between two evals that needs no thread: reset, mark, rollback, fork. */
+interface Operation {
+  readonly run: () => void
+}
+
+interface Running {
+  readonly request: Eval
+  readonly job: Job
+  readonly output: OutputChunk[]
+  outputBytes: number
+  omittedBytes: number
+  readonly queue: QueuedWrite[]
+  queuedBytes: number
+  readonly tools: ToolCalls
+  begunAt: number
+  isParked: boolean
+  /** Set once, by whichever end came first. */
+  end: (() => Outcome) | undefined
+}
+
+export class Shell {
+  readonly session: ShellSession
+  readonly #context: ShellContext
+  readonly #queue: (Eval | Operation)[] = []
+  readonly #outcomes: Outcome[] = []
+  readonly #actor: Actor<typeof shellMachine>
+  #waitingEvals = 0
+  #running: Running | undefined
+  #isClosing = false
+  #stopBecause: string | undefined
+
+  constructor(session: ShellSession, context: ShellContext, onExit: (error: unknown) => void) {
+    this.session = session
+    this.#context = context
+    this.#actor = createActor(shellMachine, { input: { shell: this } })
+    this.#actor.subscribe({
+      complete: () => onExit(undefined),
+      error: (error) => {
+        this.#crash(error)
+        onExit(error)
+      },
+    })
+    this.#actor.start()
+    this.#actor.send({ type: "READY" })
+  }
+
+  get state(): string {
+    return this.#actor.getSnapshot().value
+  }
+
+  get isIdle(): boolean {
+    return this.#running === undefined && this.#queue.length === 0
+  }
+
+  get isParked(): boolean {
+    return this.#running?.isParked ?? false
+  }
+
+  /** The eval under way, if any. */
+  get runningEvalId(): string | undefined {
+    return this.#running?.request.evalId
+  }
+
+  /** Accepts an eval. Rejects at once when it is refused; otherwise resolves with its one outcome. */
+  eval(evalId: string, source: string, options: EvalOptions): Promise<Outcome> {
+    const { limits } = this.#context
+    if (this.#isClosing) return Promise.reject(closedError(this.session.id))
+    if (this.#waitingEvals >= limits.queueMax) {
+      const message = `Session '${this.session.id}' has ${limits.queueMax} evals waiting; wait for outcomes, or raise limits.queueMax.`
+      return Promise.reject(new NacreError("queue_full", message))
+    }
+    return new Promise((resolve, reject) => {
+      const cancelSignal = this.#watchSignal(evalId, options.signal)
+      const enqueuedAt = this.#context.clock.now()
+      this.#queue.push({ evalId, source, options, resolve, reject, enqueuedAt, cancelSignal })
+      this.#waitingEvals += 1
+      this.#wake()
+    })
+  }
+
+  /** Runs `run` between two evals, in its turn. */
+  operate<T>(run: () => T): Promise<T> {
+    if (this.#isClosing) return Promise.reject(closedError(this.session.id))
+    return new Promise((resolve, reject) => {
+      this.#queue.push({
+        run: () => {
+          try {
+            resolve(run())
+          } catch (error) {
+            reject(error as Error)
+          }
+        },
+      })
+      this.#wake()
+    })
+  }
+
+  /**
+   * Stops the eval with that id, running or queued; without one the running eval. Resolves when it has ended: with true when there was
+   * something to stop. Rejects with `eval_not_found` for an id that is not under way.
+   */
+  async interrupt(evalId?: string, because?: string): Promise<boolean> {
+    const queuedAt = this.#queue.findIndex((it) => "evalId" in it && it.evalId === evalId)
+    const queued = this.#queue[queuedAt]
+    if (queued !== undefined && "evalId" in queued) {
+      this.#queue.splice(queuedAt, 1)
+      this.#waitingEvals -= 1
+      this.#resolveUnrun(queued, because)
+      return true
+    }
+    const running = this.#running
+    if (running === undefined && evalId === undefined) return false
+    if (running === undefined || (evalId !== undefined && running.request.evalId !== evalId)) {
+      const message = `Session '${this.session.id}' has no eval '${evalId}' running or queued; it may have ended already.`
+      throw new NacreError("eval_not_found", message)
+    }
+    const ended = new Promise<void>((resolve) => this.#onEnded.push(resolve))
+    this.#stopBecause ??= because
+    this.#actor.send({ type: "STOP" })
+    await ended
+    return true
+  }
+
+  /** Ends every eval as `interrupted` and the actor with them; resolves when nothing is under way. */
+  async close(because = "closed"): Promise<void> {
+    if (this.#actor.getSnapshot().status !== "active") return
+    this.#isClosing = true
+    const ended = this.#running === undefined ? undefined : new Promise<void>((resolve) => this.#onEnded.push(resolve))
+    this.#stopBecause ??= because
+    this.#settleQueue(because)
+    this.#actor.send({ type: "CLOSE" })
+    await ended
+  }
+
+  /** Back to an empty session; waits for its turn in the queue. */
+  reset(): Promise<void> {
+    return this.operate(() => {
+      this.#dropRealm("the session was reset")
+      resetState(this.session.state)
+      this.session.lostSince.length = 0
+    })
+  }
+
+  outcome(evalId: string): Outcome | undefined {
+    return this.#outcomes.find((it) => it.evalId === evalId)
+  }
+
+  /** A queued write from session code: refused unless its eval is the one under way. */
+  onSyncCall(call: SyncCall): SyncAnswer {
+    const running = this.#running
+    if (running === undefined || running.end !== undefined || running.request.evalId !== call.evalId) {
+      return { ok: false, kind: "eval_ended", message: `Eval ${call.evalId} has ended; its code can queue no more writes.` }
+    }
+    if (running.queue.length >= queuedWritesMax || running.queuedBytes + call.bytes.length > queuedBytesMax) {
+      const message = `Eval ${call.evalId} has queued ${running.queue.length} writes of ${running.queuedBytes} bytes, its maximum.`
+      return { ok: false, kind: "value_too_large", message }
+    }
+    running.queuedBytes += call.bytes.length
+    if (call.op === "atPut") running.queue.push({ op: "atPut", key: call.key, bytes: call.bytes, what: call.what })
+    else running.queue.push(call.op === "clear" ? { op: "clear" } : { op: "removeKey", key: call.key })
+    return { ok: true, kind: "", message: "" }
+  }
+
+  // What the machine asks for
+
+  submitNext(): void {
+    const request = this.#takeEval()
+    assert(request !== undefined, "a shell evaluates without a queued eval")
+    const job = this.#job(request)
+    const { limits } = this.#context
+    const tools = new ToolCalls(this.session, request.evalId, limits, this.#context.clock, (result) => {
+      this.session.tenant.worker?.sendToolResult({ session: this.session.id, ...result })
+    })
+    this.#running = {
+      request,
+      job,
+      output: [],
+      outputBytes: 0,
+      omittedBytes: 0,
+      queue: [],
+      queuedBytes: 0,
+      tools,
+      begunAt: 0,
+      isParked: false,
+      end: undefined,
+    }
+    try {
+      this.#context.scheduler.submit(job)
+    } catch (error) {
+      this.#running = undefined
+      request.cancelSignal?.()
+      request.reject(error as Error)
+      // The state must be left by the event that the machine waits for; nothing ran, so there is nothing to drain.
+      queueMicrotask(() => this.#actor.send({ type: "ENDED" }))
+    }
+  }
+
+  drain(): void {
+    const running = this.#running
+    this.#running = undefined
+    this.#stopBecause = undefined
+    if (running !== undefined) {
+      assert(running.end !== undefined, "an eval is drained before it has ended")
+      running.tools.abortAll()
+      running.request.cancelSignal?.()
+      const outcome = running.end()
+      this.#outcomes.push(outcome)
+      if (this.#outcomes.length > outcomesKept) this.#outcomes.shift()
+      running.request.resolve(outcome)
+    }
+    for (const ended of this.#onEnded.splice(0)) ended()
+    if (this.#queue.length > 0) queueMicrotask(() => this.#wake())
+  }
+
+  stopCurrent(): void {
+    const running = this.#running
+    if (running !== undefined && running.end === undefined) this.#context.scheduler.stop(running.job, "interrupted")
+  }
+
+  release(): void {
+    this.#isClosing = true
+    this.#settleQueue("closed")
+    this.#dropRealm("the session was closed")
+  }
+
+  // Endings
+
+  #finishByItself(running: Running, message: WorkerOutcome): Outcome {
+    const { state, tenant } = this.session
+    const outcome = this.#outcomeOf(running, message.status)
+    outcome.value = valueOf(message)
+    if (message.error !== undefined) outcome.error = message.error
+    if (message.exitCode !== undefined) outcome.exitCode = message.exitCode
+    outcome.rejected = message.rejected
+    outcome.abandoned = message.abandoned
+    outcome.omittedBytes += message.omittedBytes
+    const { delta } = message
+    if (delta === undefined) {
+      // `invalid` and a failed atomic eval change nothing.
+      if (!message.realmKept) outcome.lost.push(...this.#realmLost("the eval was rolled back"))
+    } else {
+      assert(message.queued === running.queue.length, "the worker folded another queue than its shell holds")
+      Object.assign(outcome.committed, without(commitDelta(state, delta), "rejected"))
+      outcome.late = delta.late
+      if (message.realmKept) tenant.commit = state.commit
+      else outcome.lost.push(...this.#realmLost("its realm could not be kept"))
+    }
+    outcome.ephemeral = ephemeralNames(state)
+    tenant.holdsEphemerals = outcome.ephemeral.length > 0
+    if (tenant.apart > 0) tenant.apart -= 1
+    outcome.revision = state.revision
+    return outcome
+  }
+
+  #finishStopped(running: Running, status: "interrupted" | "timeout", because: string | undefined): Outcome {
+    const outcome = this.#outcomeOf(running, status)
+    if (because !== undefined) outcome.because = because
+    // The realm may hold half of what the eval did, so it is gone whatever stopped it.
+    outcome.lost.push(...this.#dropRealm(`eval ${running.request.evalId} was stopped`))
+    if (running.request.options.atomic !== true && running.queue.length > 0) {
+      const { rejected, ...change } = commitQueue(this.session.state, running.queue)
+      Object.assign(outcome.committed, change)
+      outcome.rejected = rejected
+    }
+    outcome.revision = this.session.state.revision
+    return outcome
+  }
+
+  #finishCrashed(running: Running, because: string): Outcome {
+    const outcome = this.#outcomeOf(running, "crashed")
+    outcome.because = because
+    outcome.lost.push(...this.#realmLost(`its worker ended (${because})`))
+    return outcome
+  }
+
+  #outcomeOf(running: Running, status: Outcome["status"]): Outcome {
+    const outcome = emptyOutcome(running.request.evalId, status, this.session.state.revision)
+    outcome.output = running.output
+    outcome.omittedBytes = running.omittedBytes
+    outcome.durationMs = running.begunAt === 0 ? 0 : this.#context.clock.now() - running.begunAt
+    outcome.lost = this.session.lostSince.splice(0)
+    return outcome
+  }
+
+  // Jobs
+
+  #job(request: Eval): Job {
+    const { session } = this
+    const { limits } = this.#context
+    const current = (): Running => {
+      assert(this.#running?.request === request, "a job outlived its eval")
+      return this.#running
+    }
+    const end = (finish: () => Outcome): void => {
+      const running = current()
+      assert(running.end === undefined, "an eval has ended twice")
+      running.end = finish
+      this.#actor.send({ type: "ENDED" })
+    }
+    const timeoutMs = request.options.timeoutMs ?? limits.evalTimeoutMs
+    return {
+      evalId: request.evalId,
+      tenant: session.tenant,
+      timeoutMs: timeoutMs === Infinity ? undefined : timeoutMs,
+      request: (seq, isResident) => this.#message(request, seq, isResident),
+      onBegun: () => {
+        current().begunAt = this.#context.clock.now()
+      },
+      onParked: () => {
+        current().isParked = true
+      },
+      onOutput: (output) => this.#onOutput(current(), output),
+      onToolCall: (call: ToolCall) => current().tools.start(call),
+      onOutcome: (message) => {
+        const running = current()
+        const { status } = message
+        end(() =>
+          status === "interrupted" || status === "timeout"
+            ? this.#finishStopped(running, status, this.#stopBecause)
+            : this.#finishByItself(running, message),
+        )
+      },
+      onStopped: (how, by) => {
+        const running = current()
+        const because = this.#stopBecause ?? (by === "native-code" ? by : undefined)
+        end(() => this.#finishStopped(running, how, because))
+      },
+      onLost: (because) => {
+        const running = current()
+        end(() => this.#finishCrashed(running, because))
+      },
+    }
+  }
+
+  #message(request: Eval, seq: number, isResident: boolean): EvalRequest {
+    const { session } = this
+    const { state, tenant } = session
+    const { limits } = this.#context
+    const message: EvalRequest = {
+      seq,
+      session: session.id,
+      evalId: request.evalId,
+      commit: state.commit,
+      source: request.source,
+      file: request.options.file ?? request.evalId,
+      line: request.options.line ?? 1,
+      atomic: request.options.atomic ?? false,
+      limits: [limits.outputBytesMax, limits.valueTextMax, limits.valueDataBytesMax],
+    }
+    if (!isResident || tenant.commit !== state.commit) {
+      const realm = { tools: [...session.tools.keys()], kind: session.kind, profile: session.profile }
+      message.checkpoint = checkpointOf(state, realm)
+      tenant.commit = state.commit
+      tenant.holdsEphemerals = false
+    }
+    return message
+  }
+
+  #onOutput(running: Running, { stream, text, seq }: OutputMessage): void {
+    const chunk: OutputChunk = { stream, text, seq }
+    running.outputBytes += text.length
+    running.output.push(chunk)
+    try {
+      running.request.options.onOutput?.(chunk)
+    } catch (error) {
+      // The embedder's own callback failed; the eval goes on, and the embedder hears of it as an event.
+      this.#context.emit({ type: "actor.crashed", actor: `onOutput of ${running.request.evalId}`, message: String(error) })
+    }
+  }
+
+  // Queue
+
+  #wake(): void {
+    if (this.#running !== undefined) return
+    while (this.#queue.length > 0 && !("evalId" in this.#queue[0]!)) (this.#queue.shift() as Operation).run()
+    if (this.#queue.length > 0) this.#actor.send({ type: "EVAL" })
+  }
+
+  #takeEval(): Eval | undefined {
+    const next = this.#queue.shift()
+    if (next === undefined || !("evalId" in next)) return undefined
+    this.#waitingEvals -= 1
+    return next
+  }
+
+  #settleQueue(because: string): void {
+    for (const waiting of this.#queue.splice(0)) {
+      if ("evalId" in waiting) this.#resolveUnrun(waiting, because)
+      else waiting.run()
+    }
+    this.#waitingEvals = 0
+  }
+
+  /** The outcome of an eval of which nothing ran. */
+  #resolveUnrun(request: Eval, because: string | undefined): void {
+    request.cancelSignal?.()
+    const outcome = emptyOutcome(request.evalId, "interrupted", this.session.state.revision)
+    if (because !== undefined) outcome.because = because
+    request.resolve(outcome)
+  }
+
+  #watchSignal(evalId: string, signal: AbortSignal | undefined): (() => void) | undefined {
+    if (signal === undefined) return undefined
+    // The eval may have ended by itself in the same moment: then there is nothing to stop, and nobody waits for the answer.
+    const stop = () => void this.interrupt(evalId, "aborted").catch(() => {})
+    if (signal.aborted) queueMicrotask(stop)
+    else signal.addEventListener("abort", stop, { once: true })
+    return () => signal.removeEventListener("abort", stop)
+  }
+
+  readonly #onEnded: (() => void)[] = []
+
+  // Realms
+
+  #dropRealm(reason: string): string[] {
+    const { tenant } = this.session
+    tenant.worker?.evict(tenant)
+    return this.#realmLost(reason)
+  }
+
+  #realmLost(reason: string): string[] {
+    const lost = loseRealm(this.session.state, reason)
+    this.session.tenant.holdsEphemerals = false
+    return lost
+  }
+
+  /** A broken invariant: the eval under way has an outcome all the same, and the supervisor starts a fresh shell on the same state. */
+  #crash(error: unknown): void {
+    this.#isClosing = true
+    const running = this.#running
+    this.#running = undefined
+    this.#context.emit({ type: "actor.crashed", actor: `shell of ${this.session.id}`, message: String(error) })
+    if (running !== undefined) {
+      this.#context.scheduler.stop(running.job, "interrupted")
+      running.tools.abortAll()
+      running.request.resolve(this.#finishCrashed(running, "shell-failed"))
+    }
+    this.#settleQueue("shell-failed")
+    this.#dropRealm("its shell failed")
+    for (const ended of this.#onEnded.splice(0)) ended()
+  }
+}
+
+function valueOf(message: WorkerOutcome): NonNullable<Outcome["value"]> {
+  const { text, inert, type, data } = message
+  if (data === undefined) return { text, inert, type }
+  // Most callers look at the text only: the data is decoded when it is first read.
+  let decoded: { value: unknown } | undefined
+  return {
+    text,
+    inert,
+    type,
+    get data() {
+      decoded ??= { value: decodeForEmbedder(data) }
+      return decoded.value
+    },
+  }
+}
+
+function without<T extends object, K extends keyof T>(object: T, key: K): Omit<T, K> {
+  const { [key]: _dropped, ...rest } = object
+  return rest
+}
+
+function closedError(id: string): NacreError {
+  return new NacreError("session_not_found", `Session '${id}' is no longer alive; open a new one.`)
+}
