@@ -1,0 +1,398 @@
+// One running system inside an embedder's process. The whole tree, in one place:
+//
+//   root (one_for_one)
+//   ├ hosts     (one_for_one)  host-1 … host-N, one of them a warm spare; more while a group of its own needs them
+//   └ sessions  (one_for_one)  one shell per active session, temporary: the next message starts a fresh one on the same state
+//
+// Stopping goes the other way: sessions are drained and stopped first, then hosts. When the root gives up (hosts that cannot be kept
+// running), every eval has its outcome and the nacre refuses everything with `nacre_failed`.
+import { nanoid } from "nanoid"
+import { printTree, startSupervisor, supervisorSpec, treeOf } from "../supervisor/index.ts"
+import type { ChildSpec, ProcessLike, Report, Supervisor, TreeNode } from "../supervisor/index.ts"
+import { systemClock } from "./clock.ts"
+import type { Clock } from "./clock.ts"
+import { NacreError, assert } from "./errors.ts"
+import type { EventListener, NacreEvent } from "./events.ts"
+import { Host } from "./host/host.ts"
+import type { HostEnd } from "./host/host.ts"
+import { Listener } from "./host/listener.ts"
+import { Scheduler } from "./host/scheduler.ts"
+import { resolveHosts, resolveLimits } from "./options.ts"
+import type { HostOptions, Limits } from "./options.ts"
+import { Session, sessionKinds } from "./session/session.ts"
+import type { SessionContext, SessionFacts, SessionKind } from "./session/session.ts"
+import type { SessionState } from "./session/state.ts"
+import type { Tool } from "./shell/tool-calls.ts"
+
+export interface NacreOptions {
+  hosts?: Partial<HostOptions>
+  limits?: Partial<Limits>
+  /** Functions that session code may call as `tools.name(…)`. */
+  tools?: Record<string, Tool>
+  /** Receives every event; must not throw. */
+  onEvent?: EventListener
+}
+
+export interface OpenOptions {
+  /** Default: a fresh unguessable one. The id of a live session gives that session. */
+  id?: string
+  kind?: SessionKind
+  profile?: "minimal" | "standard"
+  /** On whose behalf it runs; given to tools. */
+  principal?: string
+  /** Besides the nacre's own; the same name replaces. */
+  tools?: Record<string, Tool>
+  /** `process`: a host of its own, which no other session's code can take down. */
+  isolation?: "shared" | "process"
+  evalTimeoutMs?: number
+  /** Milliseconds without an eval after which it is closed. Default: never. */
+  idleMs?: number
+}
+
+const mainWorkspace = "main"
+/** Restarts of hosts within ten seconds before the tree gives up: far above what drills do, far below a spin. */
+const hostRestarts = { intensity: 1_000, periodMs: 10_000 }
+/** Time between looks at idle sessions and realms. */
+const idleSweepMs = 5_000
+/** Milliseconds after its last eval that an idle session's shell is kept. */
+const shellIdleMs = 60_000
+const hostStopMs = 2_000
+
+export class Nacre {
+  readonly id = `ncr_${nanoid(12)}`
+  readonly limits: Limits
+  readonly hosts: HostOptions
+  readonly #clock: Clock = systemClock
+  readonly #listener: Listener
+  readonly #scheduler: Scheduler
+  readonly #tools: ReadonlyMap<string, Tool>
+  readonly #onEvent: EventListener
+  readonly #sessions = new Map<string, Session>()
+  readonly #active = new Set<Session>()
+  readonly #context: SessionContext
+  readonly #evalPrefix = `evl_${nanoid(10)}_`
+  readonly #startingHosts = new Set<Host>()
+  #evals = 0
+  #hostNumber = 0
+  #root: Supervisor | undefined
+  #state: "running" | "stopping" | "stopped" | "failed" = "running"
+  #stopping: Promise<void> | undefined
+  #cancelIdleSweep: () => void = () => {}
+  #firstHost: { resolve: () => void; reject: (error: Error) => void } | undefined
+
+  private constructor(listener: Listener, hosts: HostOptions, limits: Limits, options: NacreOptions) {
+    this.#listener = listener
+    this.hosts = hosts
+    this.limits = limits
+    this.#tools = checkTools(options.tools)
+    this.#onEvent = options.onEvent ?? (() => {})
+    this.#scheduler = new Scheduler(
+      { clock: this.#clock, limits, hosts, listener, mainGroup: groupOf(mainWorkspace, "standard") },
+      {
+        onHostWanted: () => this.#considerHost(),
+        onHostRetired: (host) => void host.stop(hostStopMs),
+        onStray: (session, evalId, text) => this.#emit({ type: "session.stray", session, evalId, text }),
+      },
+    )
+    this.#context = {
+      scheduler: this.#scheduler,
+      limits,
+      clock: this.#clock,
+      emit: (event) => this.#emit(event),
+      nextEvalId: () => this.#evalPrefix + (++this.#evals).toString(36),
+      startShell: (id, start) => this.#startShell(id, start),
+      onClosed: (session) => this.#onClosed(session),
+      fork: (session, state) => this.#add({ ...session.facts, id: newSessionId() }, state),
+    }
+  }
+
+  /** Starts hosts and resolves when the first one can run code. Rejects with `invalid_options` or `host_unavailable`. */
+  static async start(options: NacreOptions = {}): Promise<Nacre> {
+    const hosts = resolveHosts(options.hosts)
+    const limits = resolveLimits(options.limits)
+    checkTools(options.tools)
+    const nacre = new Nacre(await Listener.open(), hosts, limits, options)
+    const firstHost = new Promise<void>((resolve, reject) => {
+      nacre.#firstHost = { resolve, reject }
+    })
+    // The tree may fail before anyone waits for this.
+    firstHost.catch(() => {})
+    try {
+      await nacre.#startTree()
+      await firstHost
+    } catch (error) {
+      await nacre.stop()
+      throw error
+    }
+    nacre.#sweepIdle()
+    return nacre
+  }
+
+  /** Opens a session, or gives the live one of that id. Opening starts nothing: its first eval does. */
+  async open(options: OpenOptions = {}): Promise<Session> {
+    this.#checkRunning()
+    const facts = this.#factsOf(options)
+    const live = this.#sessions.get(facts.id)
+    if (live !== undefined) {
+      for (const name of ["profile", "kind"] as const) {
+        if (options[name] === undefined || live.facts[name] === options[name]) continue
+        const message = `Session '${facts.id}' is open with ${name} '${live.facts[name]}'; close it first, or open another id.`
+        throw new NacreError("profile_conflict", message)
+      }
+      return live
+    }
+    if (this.#sessions.size >= this.limits.sessionsMax) {
+      const message = `This nacre has ${this.#sessions.size} sessions, its maximum; close some, or raise limits.sessionsMax.`
+      throw new NacreError("session_limit", message)
+    }
+    return this.#add(facts)
+  }
+
+  /** The live session of that id. */
+  session(id: string): Session | undefined {
+    return this.#sessions.get(id)
+  }
+
+  sessions(): Session[] {
+    return [...this.#sessions.values()]
+  }
+
+  /** The supervision tree as data and as text, as it is now. */
+  tree(): { root: TreeNode | undefined; text: string } {
+    const root = this.#root
+    if (root === undefined) return { root: undefined, text: "" }
+    return { root: treeOf(root), text: printTree(root) }
+  }
+
+  /** What runs where: hosts, their process ids, their workers and what these do. */
+  placement(): ReturnType<Scheduler["describe"]> {
+    return this.#scheduler.describe()
+  }
+
+  /** Refuses new work, lets evals under way finish for `drainMs`, interrupts the rest, stops everything. Idempotent. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop()
+    return this.#stopping
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop()
+  }
+
+  async #stop(): Promise<void> {
+    const hasFailed = this.#state === "failed"
+    if (!hasFailed) this.#state = "stopping"
+    this.#cancelIdleSweep()
+    const deadline = this.#clock.now() + (hasFailed ? 0 : this.limits.drainMs)
+    while ([...this.#active].some((session) => !session.isIdle) && this.#clock.now() < deadline) {
+      await new Promise<void>((resolve) => setTimeout(resolve, 5))
+    }
+    await Promise.all([...this.#active].map((session) => session.close()))
+    for (const session of this.#sessions.values()) await session.close()
+    if (this.#root !== undefined && !hasFailed) await this.#root.stop()
+    this.#scheduler.dispose()
+    await this.#listener.close()
+    if (!hasFailed) this.#state = "stopped"
+  }
+
+  // The tree
+
+  async #startTree(): Promise<void> {
+    const count = this.hosts.min + 1
+    const hosts = Array.from({ length: count }, () => this.#hostSpec("permanent"))
+    this.#root = await startSupervisor(
+      {
+        strategy: "one_for_one",
+        intensity: 0,
+        children: [
+          supervisorSpec("hosts", { ...hostRestarts, children: hosts }),
+          supervisorSpec("sessions", { intensity: 0 }),
+        ],
+      },
+      { name: "nacre", onReport: (report) => this.#onReport(report) },
+    )
+  }
+
+  #supervisor(id: "hosts" | "sessions"): Supervisor {
+    const like = this.#root?.child(id)?.like
+    assert(like !== undefined, `the ${id} supervisor is not running`)
+    return this.#supervisors.get(id)!
+  }
+
+  readonly #supervisors = new Map<string, Supervisor>()
+
+  #hostSpec(restart: ChildSpec["restart"]): ChildSpec {
+    return {
+      id: `host-${++this.#hostNumber}`,
+      restart: restart!,
+      shutdown: hostStopMs + 1_000,
+      backoff: { minMs: 10, maxMs: 1_000 } as NonNullable<ChildSpec["backoff"]>,
+      start: () => this.#startHost(),
+    }
+  }
+
+  #startHost(): ProcessLike {
+    let onExit: ((reason: string) => void) | undefined
+    const host: Host = new Host(
+      { clock: this.#clock, listener: this.#listener, hosts: this.hosts, limits: this.limits },
+      {
+        onSyncCall: (call) => {
+          const shell = this.#sessions.get(call.session)?.shell
+          return shell?.onSyncCall(call) ?? { ok: false, kind: "eval_ended", message: `Eval ${call.evalId} has ended.` }
+        },
+        onWorkerGone: (worker, entered, because) => this.#scheduler.onWorkerGone(host, worker, entered, because),
+        onMemory: (rssBytes) => this.#scheduler.onMemory(host, rssBytes),
+        onExit: (end: HostEnd) => {
+          this.#startingHosts.delete(host)
+          this.#scheduler.onHostExit(host, end)
+          this.#emit({ type: "host.lost", host: host.id, pid: host.pid, because: end.because })
+          onExit?.(end.because === "stopped" ? "shutdown" : end.because)
+        },
+      },
+    )
+    this.#startingHosts.add(host)
+    host.ready.then(
+      () => {
+        this.#startingHosts.delete(host)
+        this.#emit({ type: "host.started", host: host.id, pid: host.pid })
+        this.#scheduler.addHost(host)
+        this.#firstHost?.resolve()
+      },
+      () => {
+        // Its end is reported by onExit.
+      },
+    )
+    return {
+      stop: () => void host.stop(hostStopMs),
+      kill: () => host.kill("killed"),
+      onExit: (listener) => {
+        onExit = listener
+      },
+      describe: () => `pid ${host.pid}`,
+    }
+  }
+
+  /** A host more, when none is on its way and the maximum allows it. Asked in the next turn: a restart may be about to cover it. */
+  #considerHost(): void {
+    this.#clock.after(0, () => {
+      const running = this.#scheduler.hostCount + this.#startingHosts.size
+      if (this.#state !== "running" || this.#startingHosts.size > 0 || running > this.hosts.max) return
+      if (this.#scheduler.hasSpare) return
+      void this.#supervisor("hosts").startChild(this.#hostSpec("temporary"))
+    })
+  }
+
+  async #startShell(id: string, start: Parameters<SessionContext["startShell"]>[1]): ReturnType<SessionContext["startShell"]> {
+    const session = this.#sessions.get(id)
+    const answer = await this.#supervisor("sessions").startChild({ id, restart: "temporary", start })
+    if (!answer.ok || answer.process === undefined) {
+      throw new NacreError("internal", `The shell of session '${id}' could not be started.`, { cause: answer })
+    }
+    if (session !== undefined) this.#active.add(session)
+    return answer.process
+  }
+
+  #onReport(report: Report): void {
+    if (report.event === "supervisor.gaveUp") this.#fail()
+  }
+
+  #fail(): void {
+    if (this.#state !== "running") return
+    this.#state = "failed"
+    const error = new NacreError("nacre_failed", "Hosts could not be kept running; see the host.lost events for why.")
+    this.#firstHost?.reject(error)
+    void this.stop()
+  }
+
+  // Sessions
+
+  #add(facts: SessionFacts, state?: SessionState): Session {
+    const session = new Session(facts, this.#context, state)
+    this.#sessions.set(facts.id, session)
+    this.#emit({ type: "session.opened", session: facts.id })
+    return session
+  }
+
+  #onClosed(session: Session): void {
+    this.#active.delete(session)
+    if (this.#sessions.delete(session.id)) this.#emit({ type: "session.closed", session: session.id })
+    if (session.facts.group.startsWith("own:")) this.#scheduler.retireGroup(session.facts.group)
+  }
+
+  #factsOf(options: OpenOptions): SessionFacts {
+    const { kind = "unknown", profile = "standard", isolation = "shared" } = options
+    const id = options.id ?? newSessionId()
+    if (typeof id !== "string" || id === "" || id.length > 256) {
+      throw new NacreError("invalid_options", "A session's id must be a string of 1 to 256 characters.")
+    }
+    if (!sessionKinds.includes(kind)) {
+      throw new NacreError("invalid_options", `Unknown session kind '${String(kind)}'; known are ${sessionKinds.join(", ")}.`)
+    }
+    if (profile !== "minimal" && profile !== "standard") {
+      throw new NacreError("invalid_options", `Unknown profile '${String(profile)}'; known are minimal, standard.`)
+    }
+    const interactive = kind === "repl" || kind === "ide"
+    return {
+      id,
+      kind,
+      profile,
+      workspace: mainWorkspace,
+      group: isolation === "process" ? `own:${id}` : groupOf(mainWorkspace, "standard"),
+      principal: options.principal,
+      tools: options.tools === undefined ? this.#tools : new Map([...this.#tools, ...checkTools(options.tools)]),
+      // A person at a prompt decides for themselves how long to wait.
+      evalTimeoutMs: options.evalTimeoutMs ?? (interactive ? Infinity : this.limits.evalTimeoutMs),
+      idleMs: options.idleMs,
+    }
+  }
+
+  #sweepIdle(): void {
+    this.#cancelIdleSweep = this.#clock.after(idleSweepMs, () => {
+      const now = this.#clock.now()
+      this.#scheduler.evictIdle(now - this.limits.residentIdleMs)
+      for (const session of this.#active) {
+        if (!session.isIdle) continue
+        const idleMs = now - session.lastUsedAt
+        if (idleMs > (session.facts.idleMs ?? Infinity)) void session.close()
+        else if (idleMs > shellIdleMs) {
+          session.passivate()
+          this.#active.delete(session)
+        }
+      }
+      this.#sweepIdle()
+    })
+  }
+
+  #checkRunning(): void {
+    if (this.#state === "running") return
+    if (this.#state === "failed") throw new NacreError("nacre_failed", "This nacre gave up: its hosts could not be kept running.")
+    throw new NacreError("nacre_stopped", "This nacre has been stopped; start another.")
+  }
+
+  #emit(event: NacreEvent): void {
+    try {
+      this.#onEvent(event)
+    } catch (error) {
+      process.emitWarning(`The onEvent listener of nacre ${this.id} threw: ${String(error)}`)
+    }
+  }
+}
+
+function groupOf(workspace: string, profile: string): string {
+  return `${workspace}/${profile}`
+}
+
+function newSessionId(): string {
+  return `ses_${nanoid(16)}`
+}
+
+function checkTools(tools: Record<string, Tool> = {}): Map<string, Tool> {
+  const checked = new Map<string, Tool>()
+  for (const [name, tool] of Object.entries(tools)) {
+    if (typeof tool !== "function" || !/^[A-Za-z_$][\w$]*$/.test(name)) {
+      throw new NacreError("invalid_options", `Tool '${name}' must be a function under an identifier as its name.`)
+    }
+    checked.set(name, tool)
+  }
+  return checked
+}
