@@ -1,0 +1,156 @@
+// The children of one supervisor, as an immutable value.
+//
+// A slot is a child's place in the start order; it keeps it through every restart and loses it only when the specification goes. Ids and
+// processes are found through indexes, never by scanning: OTP scans, and a restart among 50,000 children cost it 22 ms. Children of a
+// `simple_one_for_one` supervisor have no ids, only slots.
+import type { ResolvedChildSpec } from "./child-spec.ts"
+import { emptyIndex, lookUp, put, type NameIndex } from "./name-index.ts"
+import { createTable, entriesDown, entriesUp, getAt, setAt, type OrderedTable } from "./ordered-table.ts"
+import type { Process } from "./process.ts"
+import type { BackoffState } from "./restart.ts"
+
+export type ChildStatus = "running" | "stopped" | "restarting"
+
+export interface Child {
+  readonly slot: number
+  readonly spec: ResolvedChildSpec
+  /** Arguments after the context; only for `simple_one_for_one`, and not kept for temporary children. */
+  readonly args: readonly unknown[]
+  readonly status: ChildStatus
+  /** The running process; of a restarting child the last one; `undefined` when stopped. */
+  readonly process: Process | undefined
+  readonly backoff: BackoffState | undefined
+}
+
+export interface Children {
+  readonly bySlot: OrderedTable<Child>
+  readonly slotByProcess: OrderedTable<number>
+  readonly slotById: NameIndex
+  readonly slotNext: number
+  readonly restartingCount: number
+  /** The one template's flag: whether ids are indexed. */
+  readonly hasIds: boolean
+}
+
+export function createChildren(specs: readonly ResolvedChildSpec[], hasIds: boolean): Children {
+  let children: Children = {
+    bySlot: createTable(),
+    slotByProcess: createTable(),
+    slotById: emptyIndex,
+    slotNext: 0,
+    restartingCount: 0,
+    hasIds,
+  }
+  for (const spec of specs) children = addChild(children, spec, [], undefined)
+  return children
+}
+
+/** Adds a child at the end of the start order: stopped, or running as `process`. */
+export function addChild(
+  children: Children,
+  spec: ResolvedChildSpec,
+  args: readonly unknown[],
+  process: Process | undefined,
+): Children {
+  const slot = children.slotNext
+  const child: Child = {
+    slot,
+    spec,
+    args,
+    status: process === undefined ? "stopped" : "running",
+    process,
+    backoff: undefined,
+  }
+  return {
+    ...children,
+    bySlot: setAt(children.bySlot, slot, child),
+    slotByProcess: process === undefined ? children.slotByProcess : setAt(children.slotByProcess, process.serial, slot),
+    slotById: children.hasIds ? put(children.slotById, spec.id, slot) : children.slotById,
+    slotNext: slot + 1,
+  }
+}
+
+export function childAt(children: Children, slot: number): Child | undefined {
+  return getAt(children.bySlot, slot)
+}
+
+export function childById(children: Children, id: string): Child | undefined {
+  const slot = lookUp(children.slotById, id)
+  return slot === undefined ? undefined : getAt(children.bySlot, slot)
+}
+
+/** The child that this process is, or, while it is restarting, last was. */
+export function childByProcess(children: Children, process: Process): Child | undefined {
+  const slot = getAt(children.slotByProcess, process.serial)
+  return slot === undefined ? undefined : getAt(children.bySlot, slot)
+}
+
+export function setRunning(children: Children, slot: number, process: Process): Children {
+  return change(children, slot, "running", process)
+}
+
+export function setStopped(children: Children, slot: number): Children {
+  return change(children, slot, "stopped", undefined)
+}
+
+/** The last process stays its name, so that whoever still holds it can end the restarting. */
+export function setRestarting(children: Children, slot: number, backoff?: BackoffState): Children {
+  const child = getAt(children.bySlot, slot)
+  return child === undefined ? children : change(children, slot, "restarting", child.process, backoff ?? child.backoff)
+}
+
+/** What an end leaves: a temporary or a dynamic child is forgotten, any other keeps its specification. */
+export function setEnded(children: Children, slot: number): Children {
+  const child = getAt(children.bySlot, slot)
+  if (child === undefined) return children
+  return child.spec.restart === "temporary" || !children.hasIds ? removeChild(children, slot) : setStopped(children, slot)
+}
+
+export function removeChild(children: Children, slot: number): Children {
+  const child = getAt(children.bySlot, slot)
+  if (child === undefined) return children
+  const { process, spec, status } = child
+  return {
+    ...children,
+    bySlot: setAt(children.bySlot, slot, undefined),
+    slotByProcess: process === undefined ? children.slotByProcess : setAt(children.slotByProcess, process.serial, undefined),
+    slotById: children.hasIds ? put(children.slotById, spec.id, undefined) : children.slotById,
+    restartingCount: children.restartingCount - (status === "restarting" ? 1 : 0),
+  }
+}
+
+export function inStartOrder(children: Children): Iterable<Child> {
+  return values(entriesUp(children.bySlot))
+}
+
+export function inReverseOrder(children: Children): Iterable<Child> {
+  return values(entriesDown(children.bySlot))
+}
+
+function change(
+  children: Children,
+  slot: number,
+  status: ChildStatus,
+  process: Process | undefined,
+  backoff?: BackoffState,
+): Children {
+  const before = getAt(children.bySlot, slot)
+  if (before === undefined) return children
+  let { slotByProcess } = children
+  if (before.process !== process) {
+    if (before.process !== undefined) slotByProcess = setAt(slotByProcess, before.process.serial, undefined)
+    if (process !== undefined) slotByProcess = setAt(slotByProcess, process.serial, slot)
+  }
+  const wasRestarting = before.status === "restarting" ? 1 : 0
+  const isRestarting = status === "restarting" ? 1 : 0
+  return {
+    ...children,
+    bySlot: setAt(children.bySlot, slot, { ...before, status, process, backoff: backoff ?? before.backoff }),
+    slotByProcess,
+    restartingCount: children.restartingCount + isRestarting - wasRestarting,
+  }
+}
+
+function* values(entries: Iterable<readonly [number, Child]>): Generator<Child> {
+  for (const [, child] of entries) yield child
+}
