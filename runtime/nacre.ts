@@ -7,8 +7,8 @@
 // Stopping goes the other way: sessions are drained and stopped first, then hosts. When the root gives up (hosts that cannot be kept
 // running), every eval has its outcome and the nacre refuses everything with `nacre_failed`.
 import { nanoid } from "nanoid"
-import { printTree, startSupervisor, supervisorSpec, treeOf } from "../supervisor/index.ts"
-import type { ChildSpec, ProcessLike, Report, Supervisor, TreeNode } from "../supervisor/index.ts"
+import { printTree, startSupervisor, treeOf } from "../supervisor/index.ts"
+import type { ChildSpec, ProcessLike, Report, Supervisor, SupervisorSpec, TreeNode } from "../supervisor/index.ts"
 import { systemClock } from "./clock.ts"
 import type { Clock } from "./clock.ts"
 import { NacreError, assert } from "./errors.ts"
@@ -72,6 +72,7 @@ export class Nacre {
   readonly #context: SessionContext
   readonly #evalPrefix = `evl_${nanoid(10)}_`
   readonly #startingHosts = new Set<Host>()
+  readonly #supervisors = new Map<"hosts" | "sessions", Supervisor>()
   #evals = 0
   #hostNumber = 0
   #root: Supervisor | undefined
@@ -205,21 +206,31 @@ export class Nacre {
         strategy: "one_for_one",
         intensity: 0,
         children: [
-          supervisorSpec("hosts", { ...hostRestarts, children: hosts }),
-          supervisorSpec("sessions", { intensity: 0 }),
+          this.#supervisorSpec("hosts", { ...hostRestarts, children: hosts }),
+          this.#supervisorSpec("sessions", {}),
         ],
       },
       { name: "nacre", onReport: (report) => this.#onReport(report) },
     )
   }
 
-  #supervisor(id: "hosts" | "sessions"): Supervisor {
-    const like = this.#root?.child(id)?.like
-    assert(like !== undefined, `the ${id} supervisor is not running`)
-    return this.#supervisors.get(id)!
+  #supervisorSpec(id: "hosts" | "sessions", spec: SupervisorSpec): ChildSpec {
+    return {
+      id,
+      type: "supervisor",
+      start: async (context) => {
+        const supervisor = await startSupervisor(spec, context)
+        this.#supervisors.set(id, supervisor)
+        return supervisor
+      },
+    }
   }
 
-  readonly #supervisors = new Map<string, Supervisor>()
+  #supervisor(id: "hosts" | "sessions"): Supervisor {
+    const supervisor = this.#supervisors.get(id)
+    assert(supervisor !== undefined, `the ${id} supervisor has not been started`)
+    return supervisor
+  }
 
   #hostSpec(restart: ChildSpec["restart"]): ChildSpec {
     return {
@@ -356,7 +367,7 @@ export class Nacre {
         if (idleMs > (session.facts.idleMs ?? Infinity)) void session.close()
         else if (idleMs > shellIdleMs) {
           session.passivate()
-          this.#active.delete(session)
+          if (session.facts.idleMs === undefined) this.#active.delete(session)
         }
       }
       this.#sweepIdle()

@@ -30,8 +30,8 @@ const fullShare = 0.8
 export interface SchedulerHandlers {
   /** More hosts are wanted than there are. */
   onHostWanted(): void
-  /** The host is not needed any more, or must be replaced by a fresh one. */
-  onHostRetired(host: Host, replace: boolean): void
+  /** The host is not needed any more, or must be replaced by a fresh one: it is to be stopped. */
+  onHostRetired(host: Host): void
   onStray(session: string, evalId: string, text: string): void
 }
 
@@ -133,6 +133,16 @@ export class Scheduler {
 
   get hostCount(): number {
     return this.#hosts.size
+  }
+
+  get hasSpare(): boolean {
+    for (const slot of this.#hosts.values()) if (slot.group === undefined && slot.end === undefined) return true
+    return false
+  }
+
+  /** Nothing more will come for that group: its hosts go. */
+  retireGroup(group: string): void {
+    for (const slot of this.#hostsOf(group)) this.#handlers.onHostRetired(slot.host)
   }
 
   /** What runs where, for trees and tests. */
@@ -351,7 +361,7 @@ export class Scheduler {
     for (const worker of slot.workers) {
       for (const tenant of [...worker.tenants.values()]) this.evict(tenant, "its host was at its memory limit")
     }
-    this.#handlers.onHostRetired(slot.host, true)
+    this.#handlers.onHostRetired(slot.host)
   }
 
   // Deadlines

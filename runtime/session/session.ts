@@ -85,6 +85,10 @@ export class Session implements Tenant, ShellSession {
   get session(): string {
     return this.facts.id
   }
+  /** Internal: what the scheduler places. */
+  get tenant(): Tenant {
+    return this
+  }
   get kind(): SessionKind {
     return this.facts.kind
   }

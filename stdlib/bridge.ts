@@ -1,0 +1,61 @@
+// The one way out of a realm: a single function of the worker, called with an op and primitives, wrapped so that nothing of the outer
+// realm ever comes back through it but primitives.
+//
+// Payloads (encoded values) go as node tables, which the worker copies item by item. A stack overflow inside the outer function would
+// surface as an error object of the outer realm, from which session code could climb out; so every call is caught here and what is
+// thrown instead is an error of this realm.
+import { ErrorOf, putOwn } from "./intrinsics.ts"
+import type { Primitive } from "./intrinsics.ts"
+
+/** What the worker's function is called with; the meaning of `a`, `b` and `payload` stands beside each op. */
+export const opOutput = 1 // a: "stdout" | "stderr", b: text
+export const opTimerSet = 2 // a: timer id, b: milliseconds; < 0: every -b milliseconds
+export const opTimerClear = 3 // a: timer id
+export const opToolCall = 4 // a: call id, b: name, payload: the arguments
+export const opSettled = 5 // the eval's promise has settled
+export const opWrite = 6 // a: "atPut" | "removeKey" | "clear", b: key, payload: the value, or a string that says why there is none
+export const opExit = 7
+export const opCurrent = 8 // gives the id of the running eval that this code belongs to, or undefined
+export const opNow = 9 // gives milliseconds since the host started
+export const opRandom = 10 // payload: a Uint8Array of this realm, to be filled
+export const opUncaught = 11 // an error that nobody caught; the realm has kept it
+export const opTimeOrigin = 12
+
+/** Given instead of an answer when the code belongs to no running eval. */
+export const refusedEnded = "eval_ended"
+
+export type HostFunction = (op: number, a?: Primitive, b?: Primitive, payload?: unknown) => Primitive
+
+export class Bridge {
+  readonly #host: HostFunction
+
+  constructor(host: HostFunction) {
+    this.#host = host
+  }
+
+  call(op: number, a?: Primitive, b?: Primitive, payload?: unknown): Primitive {
+    let answer: Primitive
+    try {
+      answer = this.#host(op, a, b, payload)
+    } catch {
+      throw kindError("internal", "The runtime could not serve this call; the stack may be exhausted.")
+    }
+    return answer
+  }
+
+  /** A call that only code of a running eval may make. */
+  callOutside(what: string, op: number, a?: Primitive, b?: Primitive, payload?: unknown): Primitive {
+    const answer = this.call(op, a, b, payload)
+    if (answer === refusedEnded) {
+      throw kindError("eval_ended", `${what} is refused: the eval that this code belongs to has ended.`)
+    }
+    return answer
+  }
+}
+
+/** An Error of this realm with a `kind`, as everything that Nacre throws into session code is. */
+export function kindError(kind: string, message: string): Error {
+  const error = new ErrorOf(message)
+  putOwn(error, "kind", kind)
+  return error
+}
