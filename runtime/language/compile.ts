@@ -4,9 +4,10 @@
 // function with its statements. Pieces of the source are copied in with their edits, and each copy is noted, so every position of the
 // script leads back to the source, whatever the layout. What the compiler asked about the session's names is in `assumes`: while those
 // answers hold, the same text gives the same unit.
-import { bareStatement, findDefinitions, groupDefinitions, type Candidate, type DefinitionKind, type Group } from "./definition.ts"
+import { bareStatement, findDefinitions, groupDefinitions, type Candidate, type DefinitionKind, type Group, type SpecialStatement } from "./definition.ts"
 import { markCompletion } from "./completion.ts"
 import { Edits, Output, type Hole } from "./edits.ts"
+import { lower } from "./lower.ts"
 import { invalid, parse, type InvalidSource, type Program } from "./parse.ts"
 import { LineTable, Segments, type Position, type Span } from "./positions.ts"
 import { analyse, type Analysis, type Reference } from "./scope.ts"
@@ -53,15 +54,102 @@ export interface CompileOptions {
 }
 
 export function compile(source: string, names: NameTable, options: CompileOptions): CompiledUnit | InvalidSource {
-  const parsed = parse(source)
-  if (!parsed.valid) return invalid(source, parsed.errors, options.line)
-  const edits = new Edits(parsed.text)
-  const analysis = analyse(parsed.program, edits)
-  if (analysis.refused.length > 0) {
-    const errors = analysis.refused.map(({ message, start, end }) => ({ message, start: start - parsed.shift, end: end - parsed.shift }))
-    return invalid(source, errors, options.line)
+  const prepared = prepare(source)
+  if (!prepared.valid) return invalid(source, prepared.errors, options.line)
+  const { filename, line: firstLine = 1 } = options
+  let lines: LineTable | undefined
+  const locate = (offset: number): Place => {
+    const { line, column } = (lines ??= new LineTable(source)).position(offset)
+    return { filename, line: line + firstLine - 1, column }
   }
-  return new Assembly(source, parsed, edits, analysis, names, options).unit()
+  return new Assembly(source, prepared, names, filename, locate, false).unit()
+}
+
+/** A definition of the session that a new realm needs: its text as it was compiled, and where that text stands. */
+export interface KeptDefinition {
+  name: string
+  kind: DefinitionKind
+  source: string
+  filename: string
+  line: number
+  column: number
+}
+
+/**
+ * The factories of definitions by themselves, in an order in which each finds what it needs: what a fresh realm installs. They are
+ * compiled as one text; a position leads back to the file of its definition. Types have no value and may be left out.
+ */
+export function compileDefinitions(definitions: readonly KeptDefinition[], names: NameTable, filename = "nacre:definitions"): CompiledUnit | InvalidSource {
+  const starts: number[] = []
+  let source = ""
+  for (const definition of definitions) {
+    starts.push(source.length)
+    source += `${definition.source}\n;`
+  }
+  const prepared = prepare(source)
+  if (!prepared.valid) return invalid(source, prepared.errors)
+  let lines: LineTable | undefined
+  const locate = (offset: number): Place => {
+    lines ??= new LineTable(source)
+    let index = 0
+    while (index + 1 < starts.length && starts[index + 1]! <= offset) index += 1
+    const first = lines.position(starts[index]!)
+    const { line, column } = lines.position(offset)
+    const definition = definitions[index]!
+    const isFirstLine = line === first.line
+    return {
+      filename: definition.filename,
+      line: definition.line + line - first.line,
+      column: isFirstLine ? definition.column + column - first.column : column,
+    }
+  }
+  return new Assembly(source, prepared, names, filename, locate, true).unit()
+}
+
+interface Place extends Position {
+  filename: string
+}
+
+interface Prepared {
+  valid: true
+  program: Program
+  edits: Edits
+  analysis: Analysis
+  special: ReadonlyMap<number, SpecialStatement>
+  /** The source offset of an offset of the text that was analysed. */
+  original(offset: number): number
+}
+
+type Problem = { message: string; start: number; end: number }
+
+/** Parses and analyses; where types cannot simply be blanked, what the transformer makes of the text is parsed instead. */
+function prepare(source: string): Prepared | { valid: false; errors: Problem[] } {
+  const parsed = parse(source)
+  if (!parsed.valid) return parsed
+  const { shift, text } = parsed
+  let { program } = parsed
+  let edits = new Edits(text)
+  let analysis = analyse(program, edits)
+  let original = (offset: number): number => offset - shift
+  let special: Prepared["special"] = new Map()
+  if (analysis.needsTransformer.size > 0 && analysis.refused.length === 0) {
+    const lowered = lower(text, program, analysis.needsTransformer)
+    if ("message" in lowered) return { valid: false, errors: [{ ...lowered, start: lowered.start - shift, end: lowered.end - shift }] }
+    const again = parse(lowered.text)
+    if (!again.valid) {
+      const errors = again.errors.map(({ message, start, end }) => ({ message, start: lowered.original(start) - shift, end: lowered.original(end) - shift }))
+      return { valid: false, errors }
+    }
+    program = again.program
+    edits = new Edits(again.text)
+    analysis = analyse(program, edits)
+    special = lowered.special
+    original = (offset) => lowered.original(offset - again.shift) - shift
+  }
+  if (analysis.refused.length > 0) {
+    return { valid: false, errors: analysis.refused.map(({ message, start, end }) => ({ message, start: original(start), end: original(end) })) }
+  }
+  return { valid: true, program, edits, analysis, special, original }
 }
 
 /** A name for our own things that no name of the source begins with. */
@@ -74,29 +162,34 @@ function freeMarker(source: string): string {
 class Assembly {
   readonly #source: string
   readonly #program: Program
-  readonly #shift: number
+  readonly #special: ReadonlyMap<number, SpecialStatement>
+  readonly #original: (offset: number) => number
   readonly #edits: Edits
   readonly #analysis: Analysis
-  readonly #options: CompileOptions
+  readonly #filename: string
+  readonly #locate: (offset: number) => Place
+  readonly #isForced: boolean
   readonly #names: NameTable
   readonly #assumes = new Map<string, NameKind | undefined>()
   readonly #marker: string
-  readonly #lines: () => LineTable
 
   constructor(
     source: string,
-    parsed: { program: Program; shift: number },
-    edits: Edits,
-    analysis: Analysis,
+    { program, edits, analysis, special, original }: Prepared,
     names: NameTable,
-    options: CompileOptions,
+    filename: string,
+    locate: (offset: number) => Place,
+    isForced: boolean,
   ) {
     this.#source = source
-    this.#program = parsed.program
-    this.#shift = parsed.shift
+    this.#program = program
     this.#edits = edits
     this.#analysis = analysis
-    this.#options = options
+    this.#special = special
+    this.#original = original
+    this.#filename = filename
+    this.#locate = locate
+    this.#isForced = isForced
     this.#names = {
       kind: (name) => {
         const kind = names.kind(name)
@@ -106,17 +199,16 @@ class Assembly {
       isRealmGlobal: (name) => names.isRealmGlobal(name),
       isCaptured: (name) => names.isCaptured?.(name) ?? true,
     }
-    this.#marker = freeMarker(source)
-    let table: LineTable | undefined
-    this.#lines = () => (table ??= new LineTable(source))
+    this.#marker = freeMarker(edits.source)
   }
 
   unit(): CompiledUnit {
     const { candidates, firstRunning } = findDefinitions(
       this.#program,
       this.#analysis,
-      new Map(),
+      this.#special,
       (name) => this.#names.kind(name) === "definition",
+      this.#isForced,
     )
     const valued = candidates.filter(({ kind }) => kind !== "type" && kind !== "interface")
     const own = new Map(valued.map((candidate) => [candidate.name, candidate] as const))
@@ -157,7 +249,6 @@ class Assembly {
     const marker = this.#marker
     const segments = new Segments()
     const output = new Output(segments)
-    output.base = -this.#shift
     const indexes = new Map<Candidate, number>()
     const fresh = this.#freshNames(transform)
     const cells = [...new Set([...transform.cells, ...fresh.cells])]
@@ -168,8 +259,9 @@ class Assembly {
     output.write(hasStatements ? "})" : "undefined})")
     const generated = output.text
     let generatedLines: LineTable | undefined
-    const { filename, line: firstLine = 1 } = this.#options
-    const lines = this.#lines
+    const filename = this.#filename
+    const original = this.#original
+    const locate = this.#locate
     return {
       valid: true,
       filename,
@@ -189,16 +281,20 @@ class Assembly {
         generatedLines ??= new LineTable(generated)
         const offset = generatedLines.offset(line, column)
         const at = offset === undefined ? -1 : segments.source(offset)
-        if (at < 0) return undefined
-        const position = lines().position(at)
-        return { filename, line: position.line + firstLine - 1, column: position.column }
+        return at < 0 ? undefined : locate(Math.max(0, original(at)))
       },
     }
   }
 
   #span(start: number, end: number): Span {
-    const span = this.#lines().span(start - this.#shift, end - this.#shift)
-    return { ...span, line: span.line + (this.#options.line ?? 1) - 1 }
+    const [from, to] = [this.#original(start), this.#original(end)]
+    const { line, column } = this.#locate(from)
+    return { start: from, end: to, line, column }
+  }
+
+  #sourceSpan({ sourceStart: start, sourceEnd: end }: SpecialStatement): Span {
+    const { line, column } = this.#locate(start)
+    return { start, end, line, column }
   }
 
   /** What the statements declare: dead zones and hoisted names are prepared before they run. */
@@ -330,12 +426,14 @@ class Assembly {
   }
 
   #definition(candidate: Candidate, transform: Transform): CompiledDefinition {
-    const { name, kind, start, end, lead, hoisted, hasPrivateNames } = candidate
+    const { name, kind, lead, hoisted, hasPrivateNames, statement } = candidate
+    const extra = this.#special.get(statement)
+    const span = extra === undefined ? this.#span(candidate.start, candidate.end) : this.#sourceSpan(extra)
     return {
       name,
       kind,
-      source: lead + this.#source.slice(start - this.#shift, end - this.#shift),
-      span: this.#span(start, end),
+      source: lead + this.#source.slice(span.start, span.end),
+      span,
       dependencies: [...(transform.definitionReads.get(candidate) ?? [])],
       cells: [...(transform.definitionCells.get(candidate) ?? [])],
       hoisted,

@@ -50,14 +50,21 @@ export function bareStatement(node: Node): Node {
   return node.type === "ExportNamedDeclaration" && node.declaration !== null ? node.declaration : node
 }
 
+/**
+ * The definitions among a submission's declarations, and the first statement that runs something. With `isForced` every declaration
+ * counts: the text of definitions that were found to be code when they were submitted.
+ */
 export function findDefinitions(
   program: Program,
   analysis: Analysis,
   special: ReadonlyMap<number, SpecialStatement>,
   isDefinition: (name: string) => boolean,
+  isForced = false,
 ): { candidates: Candidate[]; firstRunning: number } {
   const assigned = new Set<string>()
-  for (const { name, writes, initialises } of analysis.references) if (writes && initialises === undefined) assigned.add(name)
+  for (const { name, writes, initialises } of analysis.references) {
+    if (writes && initialises === undefined && !isForced) assigned.add(name)
+  }
   const candidates: Candidate[] = []
   const found = new Set<string>()
   const add = (candidate: Omit<Candidate, "hasPrivateNames" | "isLate" | "references">): void => {
@@ -78,7 +85,7 @@ export function findDefinitions(
     const { start, end } = node
     const extra = special.get(statement)
     if (extra !== undefined) {
-      if (extra.isCode && !assigned.has(extra.name)) add({ ...base, name: extra.name, kind: extra.kind, statement, start, end })
+      if ((extra.isCode || isForced) && !assigned.has(extra.name)) add({ ...base, name: extra.name, kind: extra.kind, statement, start, end })
       else firstRunning = Math.min(firstRunning, statement)
       continue
     }
@@ -94,7 +101,7 @@ export function findDefinitions(
       case "ClassDeclaration": {
         const reads: string[] = []
         if (node.declare === true) break
-        if (node.id !== null && !assigned.has(node.id.name) && isCodeClass(node, known, reads)) {
+        if (node.id !== null && !assigned.has(node.id.name) && (isCodeClass(node, known, reads) || isForced)) {
           const hasHeritage = node.superClass !== null
           add({ ...base, name: node.id.name, kind: "class", statement, start, end, readsWhenMade: reads, hasHeritage })
         } else firstRunning = Math.min(firstRunning, statement)
@@ -102,7 +109,7 @@ export function findDefinitions(
       }
       case "VariableDeclaration": {
         if (node.declare === true) break
-        const parts = node.kind === "const" ? codeDeclarators(node, known) : undefined
+        const parts = node.kind === "const" ? codeDeclarators(node, known, isForced) : undefined
         if (parts === undefined) {
           firstRunning = Math.min(firstRunning, statement)
           break
@@ -125,6 +132,7 @@ export function findDefinitions(
 function codeDeclarators(
   node: Extract<Node, { type: "VariableDeclaration" }>,
   known: (name: string) => boolean,
+  isForced: boolean,
 ): { name: string; reads: string[]; declarator: Node }[] | undefined {
   const parts = []
   const own = new Set<string>()
@@ -132,7 +140,7 @@ function codeDeclarators(
     const reads: string[] = []
     const { id, init } = declarator
     if (id.type !== "Identifier" || init === null) return undefined
-    if (!isCode(init, (name) => own.has(name) || known(name), reads)) return undefined
+    if (!isCode(init, (name) => own.has(name) || known(name), reads) && !isForced) return undefined
     own.add(id.name)
     parts.push({ name: id.name, reads, declarator })
   }

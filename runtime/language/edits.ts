@@ -129,11 +129,10 @@ export interface Hole {
   text: string
 }
 
-/** Generated text under construction, with the map back. `base` is added to every source offset. */
+/** Generated text under construction, with the map back. */
 export class Output {
   text = ""
   readonly segments: Segments
-  base = 0
 
   constructor(segments: Segments) {
     this.segments = segments
@@ -147,13 +146,13 @@ export class Output {
 
   insert(text: string, source: number): void {
     if (text === "") return
-    this.segments.add(this.text.length, source + this.base, false)
+    this.segments.add(this.text.length, source, false)
     this.text += text
   }
 
   copy(source: string, start: number, end: number): void {
     if (start >= end) return
-    this.segments.add(this.text.length, start + this.base, true)
+    this.segments.add(this.text.length, start, true)
     this.text += source.slice(start, end)
   }
 }

@@ -71,6 +71,8 @@ export class Transform {
   readonly #marker: string
   readonly #freshFrom = new Map<string, number>()
   readonly #marked: ReadonlySet<number>
+  /** Statements that are definitions. */
+  readonly #defining: ReadonlySet<number>
   /** Names that something in the submission may assign: they are no longer the realm's. */
   readonly #written = new Set<string>()
 
@@ -81,6 +83,7 @@ export class Transform {
     this.#plan = plan
     this.#marker = marker
     this.#marked = marked
+    this.#defining = new Set(plan.candidates.map(({ statement }) => statement))
     for (const { name, writes } of analysis.references) if (writes) this.#written.add(name)
   }
 
@@ -236,7 +239,7 @@ export class Transform {
 
   /** A declaration whose names are locals: its keyword goes, its declarators become assignments. */
   #declaration({ node, place, statement }: VariableSite): void {
-    if (this.#plan.candidates.some((candidate) => candidate.kind === "const" && candidate.statement === statement)) return
+    if (this.#defining.has(statement)) return
     const { kind, declarations } = node
     const edits = this.#edits
     edits.blank(node.start, node.start + kind.length, place === "list" ? ";" : "")
