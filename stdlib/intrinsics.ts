@@ -11,3 +11,10 @@ const { bind, call } = Function.prototype
 
 /** Turns a method into a function whose first argument is `this`, so that it survives a changed prototype. */
 export const uncurryThis = bind.bind(call) as <F extends (...args: never[]) => unknown>(method: F) => Uncurried<F>
+
+// What the session's names are made with (`cell.ts`, `environment.ts`).
+export const { apply, deleteProperty } = Reflect
+export const { create: createObject, defineProperty, hasOwn } = Object
+export const { Error: ErrorOfRealm, ReferenceError: ReferenceErrorOfRealm, TypeError: TypeErrorOfRealm } = globalThis
+export const { is: isSame } = Object
+export const arrayPush = uncurryThis(Array.prototype.push) as <T>(list: T[], ...items: T[]) => number

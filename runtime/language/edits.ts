@@ -1,0 +1,158 @@
+// The list of changes that turns a source text into generated text, in one pass and with its position map.
+//
+// Changes never overlap. Those at one offset are written in this order: what ends there (inner before outer), a `;` that ends a
+// statement there, what starts there (outer before inner), then a replacement of the text that begins there. That order comes out by itself when a tree walk adds a node's
+// prefix on the way in and its suffix on the way out. Rendering a range applies the changes inside it, so the declarations of a
+// submission and its statements are rendered from one list.
+import { type Segments } from "./positions.ts"
+
+interface Edit {
+  start: number
+  end: number
+  text: string
+  rank: number
+}
+
+const closes = 0
+const terminates = 1
+const opens = 2
+const replaces = 3
+
+const lineBreaks = /[^\n\r\u2028\u2029]/g
+
+/** As many blanks as the text has characters; its line breaks stay, so that nothing after it moves. */
+export function blanksFor(text: string): string {
+  return text.replace(lineBreaks, " ")
+}
+
+export class Edits {
+  readonly source: string
+  readonly #edits: Edit[] = []
+  readonly #terminated = new Set<number>()
+  #isSorted = true
+
+  constructor(source: string) {
+    this.source = source
+  }
+
+  open(at: number, text: string): void {
+    this.#add(at, at, text, opens)
+  }
+
+  close(at: number, text: string): void {
+    this.#add(at, at, text, closes)
+  }
+
+  /** Ends a statement that has no `;` of its own. */
+  terminate(at: number): void {
+    if (this.#terminated.has(at)) return
+    this.#terminated.add(at)
+    this.#add(at, at, ";", terminates)
+  }
+
+  replace(start: number, end: number, text: string): void {
+    this.#add(start, end, text, replaces)
+  }
+
+  /** Blanks a range; with `first`, its first character becomes that one. An empty range changes nothing. */
+  blank(start: number, end: number, first = ""): void {
+    if (start < end) this.replace(start, end, first + blanksFor(this.source.slice(start + first.length, end)))
+  }
+
+  #add(start: number, end: number, text: string, rank: number): void {
+    this.#edits.push({ start, end, text, rank })
+    this.#isSorted = false
+  }
+
+  #sorted(): readonly Edit[] {
+    if (!this.#isSorted) {
+      this.#edits.sort((a, b) => a.start - b.start || a.rank - b.rank)
+      this.#isSorted = true
+    }
+    return this.#edits
+  }
+
+  /** The index of the first change that lies at or after an offset. */
+  #firstAt(offset: number): number {
+    const edits = this.#sorted()
+    let low = 0
+    let high = edits.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (edits[middle]!.start < offset) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  /**
+   * Writes a range with its changes applied, without the ranges listed in `holes` (sorted, each with the text that stands for it). A
+   * suffix at the very start of the range, or at the end of a hole, belongs to what lies outside and is not written.
+   */
+  render(into: Output, start: number, end: number, holes: readonly Hole[] = []): void {
+    const edits = this.#sorted()
+    let at = start
+    let hole = 0
+    let holeEnd = -1
+    for (let index = this.#firstAt(start); index < edits.length; index++) {
+      const edit = edits[index]!
+      if (edit.start > end || (edit.start === end && edit.rank >= opens)) break
+      if (edit.rank < opens && (edit.start === start || edit.start === holeEnd)) continue
+      while (hole < holes.length && holes[hole]!.start < edit.start) {
+        const { start: from, end: to, text } = holes[hole++]!
+        if (from < at) continue
+        into.copy(this.source, at, from)
+        into.insert(text, from)
+        at = holeEnd = to
+      }
+      if (edit.rank < opens && edit.start === holeEnd) continue
+      if (edit.start < at || (hole < holes.length && holes[hole]!.start === edit.start && edit.rank >= opens)) continue
+      into.copy(this.source, at, edit.start)
+      into.insert(edit.text, edit.start)
+      at = edit.end
+    }
+    for (; hole < holes.length; hole++) {
+      const { start: from, end: to, text } = holes[hole]!
+      if (from < at) continue
+      into.copy(this.source, at, from)
+      into.insert(text, from)
+      at = to
+    }
+    into.copy(this.source, at, end)
+  }
+}
+
+/** A range that is left out of a rendering, and what stands for it. */
+export interface Hole {
+  start: number
+  end: number
+  text: string
+}
+
+/** Generated text under construction, with the map back. */
+export class Output {
+  text = ""
+  readonly segments: Segments
+
+  constructor(segments: Segments) {
+    this.segments = segments
+  }
+
+  /** Text of ours, for which there is no source. */
+  write(text: string): void {
+    this.segments.add(this.text.length, -1, false)
+    this.text += text
+  }
+
+  insert(text: string, source: number): void {
+    if (text === "") return
+    this.segments.add(this.text.length, source, false)
+    this.text += text
+  }
+
+  copy(source: string, start: number, end: number): void {
+    if (start >= end) return
+    this.segments.add(this.text.length, start, true)
+    this.text += source.slice(start, end)
+  }
+}

@@ -1,0 +1,180 @@
+// What blanking types cannot explain: enums, namespaces with values, parameter properties and `import =`.
+//
+// Each top-level statement that holds one goes through oxc-transform by itself, and the submission is then compiled from the text that
+// results. Positions in a replaced statement come back through the transformer's source map; all others are only shifted.
+import { transformSync } from "oxc-transform"
+import { bareStatement, isCode, type SpecialStatement } from "./definition.ts"
+import type { Node, Program } from "./parse.ts"
+import { LineTable } from "./positions.ts"
+
+export interface Lowered {
+  text: string
+  /** Statements that were enums or namespaces, by their index; the transformer keeps the number of statements. */
+  special: Map<number, SpecialStatement>
+  /** The offset in the original text of an offset in the lowered one. */
+  original(offset: number): number
+}
+
+interface Piece {
+  /** Where it stands in the lowered text, and the original statement. */
+  start: number
+  end: number
+  originalStart: number
+  originalEnd: number
+  map(offset: number): number
+}
+
+export function lower(text: string, program: Program, statements: ReadonlySet<number>): Lowered | { message: string; start: number; end: number } {
+  const pieces: Piece[] = []
+  const special = new Map<number, SpecialStatement>()
+  let lowered = ""
+  let at = 0
+  for (const index of [...statements].sort((a, b) => a - b)) {
+    const statement = program.body[index]!
+    const node = bareStatement(statement)
+    const { start, end } = node
+    const source = text.slice(start, end)
+    const result = transformSync("submission.ts", source, {
+      lang: "ts",
+      sourceType: "module",
+      sourcemap: true,
+      target: "esnext",
+      typescript: { onlyRemoveTypeImports: true },
+    })
+    if (result.errors.length > 0) return { message: result.errors[0]!.message, start, end }
+    let code = result.code.trimEnd()
+    let lead = ""
+    if (node.type === "TSModuleDeclaration") {
+      const name = moduleName(node)
+      lead = `var ${name}=(()=>{`
+      code = `${code}\nreturn ${name}})();`
+      special.set(index, { kind: "namespace", name, isCode: isCodeNamespace(node), sourceStart: start, sourceEnd: end })
+    } else if (node.type === "TSEnumDeclaration") {
+      special.set(index, { kind: "enum", name: node.id.name, isCode: isCodeEnum(node), sourceStart: start, sourceEnd: end })
+    }
+    lowered += text.slice(at, statement.start) + lead
+    const pieceStart = lowered.length
+    lowered += code
+    at = statement.end
+    const inner = decodeMap(result.map?.mappings ?? "", code, source)
+    pieces.push({
+      start: pieceStart - lead.length,
+      end: lowered.length,
+      originalStart: start,
+      originalEnd: statement.end,
+      map: (offset) => start + inner(offset - pieceStart),
+    })
+  }
+  lowered += text.slice(at)
+  return { text: lowered, special, original: (offset) => originalOffset(pieces, offset) }
+}
+
+function originalOffset(pieces: readonly Piece[], offset: number): number {
+  let shift = 0
+  for (const piece of pieces) {
+    if (offset < piece.start) break
+    if (offset < piece.end) return Math.min(Math.max(piece.map(offset), piece.originalStart), piece.originalEnd)
+    shift = piece.originalEnd - piece.end
+  }
+  return offset + shift
+}
+
+function moduleName(node: Extract<Node, { type: "TSModuleDeclaration" }>): string {
+  let { id }: { id: Node } = node
+  while (id.type === "TSQualifiedName") id = id.left
+  return id.type === "Identifier" ? id.name : "module"
+}
+
+function isCodeEnum(node: Extract<Node, { type: "TSEnumDeclaration" }>): boolean {
+  return node.body.members.every(({ initializer }) => initializer === null || isConstant(initializer))
+}
+
+/** A literal, or a calculation with literals and members of the same enum. */
+function isConstant(node: Node): boolean {
+  switch (node.type) {
+    case "Literal":
+    case "Identifier":
+      return true
+    case "UnaryExpression":
+      return isConstant(node.argument)
+    case "BinaryExpression":
+      return isConstant(node.left) && isConstant(node.right)
+    case "ParenthesizedExpression":
+      return isConstant(node.expression)
+    case "TemplateLiteral":
+      return node.expressions.every(isConstant)
+    default:
+      return false
+  }
+}
+
+function isCodeNamespace(node: Extract<Node, { type: "TSModuleDeclaration" }>): boolean {
+  const { body } = node
+  return (
+    body !== null &&
+    body.body.every((statement) => {
+      const inner = bareStatement(statement)
+      switch (inner.type) {
+        case "FunctionDeclaration":
+        case "TSDeclareFunction":
+        case "TSInterfaceDeclaration":
+        case "TSTypeAliasDeclaration":
+          return true
+        case "TSEnumDeclaration":
+          return isCodeEnum(inner)
+        case "TSModuleDeclaration":
+          return isCodeNamespace(inner)
+        case "VariableDeclaration":
+          return inner.kind === "const" && inner.declarations.every(({ init }) => init !== null && isCode(init, () => false, []))
+        default:
+          return false
+      }
+    })
+  )
+}
+
+const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+
+/** Reads a source map's mappings: a function from offsets in the generated text to offsets in its source. */
+function decodeMap(mappings: string, generated: string, source: string): (offset: number) => number {
+  const generatedLines = new LineTable(generated)
+  const sourceLines = new LineTable(source)
+  const from: number[] = []
+  const to: number[] = []
+  let [sourceLine, sourceColumn] = [0, 0]
+  for (const [line, text] of mappings.split(";").entries()) {
+    let column = 0
+    for (const segment of text.split(",")) {
+      if (segment === "") continue
+      const values = decodeNumbers(segment)
+      column += values[0] ?? 0
+      if (values.length < 4) continue
+      sourceLine += values[2] ?? 0
+      sourceColumn += values[3] ?? 0
+      from.push(generatedLines.offset(line + 1, column + 1) ?? 0)
+      to.push(sourceLines.offset(sourceLine + 1, sourceColumn + 1) ?? 0)
+    }
+  }
+  return (offset) => {
+    let found = 0
+    for (let index = 0; index < from.length && from[index]! <= offset; index++) found = to[index]!
+    return found
+  }
+}
+
+function decodeNumbers(segment: string): number[] {
+  const numbers: number[] = []
+  let [value, shift] = [0, 0]
+  for (const character of segment) {
+    const digit = digits.indexOf(character)
+    value |= (digit & 31) << shift
+    if ((digit & 32) !== 0) {
+      shift += 5
+      continue
+    }
+    numbers.push((value & 1) === 1 ? -(value >> 1) : value >> 1)
+    value = 0
+    shift = 0
+  }
+  return numbers
+}

@@ -1,0 +1,103 @@
+// One parse of a submission: oxc-parser in its module mode, which is strict and knows top-level await.
+//
+// oxc counts UTF-16 units in spans and labels (its own code frame counts bytes, so we draw ours). It does not recover: on an error
+// there is no tree. An input that starts with `{` and is no block is read as an object literal, as every console does: `{ a: 1 }` and
+// `{}` show an object, `{ let p = 1; p }` stays a block.
+import { parseSync, type Program } from "oxc-parser"
+import { LineTable, type Span } from "./positions.ts"
+
+export type {
+  AccessorProperty,
+  ArrowFunctionExpression,
+  Class,
+  Function,
+  MethodDefinition,
+  Node,
+  Program,
+  PropertyDefinition,
+} from "oxc-parser"
+
+export interface SyntaxProblem {
+  message: string
+  span: Span
+}
+
+/** A submission that runs nothing because its text is no program, or its check failed. */
+export interface InvalidSource {
+  valid: false
+  errors: SyntaxProblem[]
+  /** The errors with their line and a caret beneath, as a terminal shows them. */
+  rendered: string
+}
+
+export interface ParsedSource {
+  valid: true
+  program: Program
+  /** The text that was parsed: the source, or `(` source `)` for an object literal. */
+  text: string
+  /** How much longer the parsed text is before the source begins. */
+  shift: number
+}
+
+const options = { lang: "ts", sourceType: "module", showSemanticErrors: true } as const
+
+export function parse(source: string): ParsedSource | { valid: false; errors: { message: string; start: number; end: number }[] } {
+  const result = parseSync("submission.ts", source, options)
+  const failed = result.errors.length > 0
+  if (startsWithBrace.test(source) && (failed || isObjectLike(result.program))) {
+    const text = `(${source.replace(/;\s*$/, (tail) => tail.replace(";", " "))}\n)`
+    const literal = parseSync("submission.ts", text, options)
+    if (literal.errors.length === 0 && isOneObject(literal.program)) {
+      return { valid: true, program: literal.program, text, shift: 1 }
+    }
+  }
+  if (!failed) return { valid: true, program: result.program, text: source, shift: 0 }
+  const errors = result.errors.map(({ message, labels }) => {
+    const label = labels.at(-1) ?? { start: 0, end: 0 }
+    return { message, start: label.start, end: Math.max(label.end, label.start) }
+  })
+  return { valid: false, errors }
+}
+
+const startsWithBrace = /^\s*\{/
+
+/** A block that reads better as an object: `{}`, `{ a }`, `{ a, b }` or `{ a: 1 }`, with nothing after it. */
+function isObjectLike({ body }: Program): boolean {
+  const [block, ...rest] = body
+  if (block?.type !== "BlockStatement" || rest.some(({ type }) => type !== "EmptyStatement")) return false
+  const [statement, ...more] = block.body
+  if (statement === undefined) return true
+  if (more.length > 0) return false
+  if (statement.type === "LabeledStatement") return statement.body.type === "ExpressionStatement"
+  if (statement.type !== "ExpressionStatement") return false
+  const { expression } = statement
+  const parts = expression.type === "SequenceExpression" ? expression.expressions : [expression]
+  return parts.every(({ type }) => type === "Identifier")
+}
+
+function isOneObject({ body: [statement, ...rest] }: Program): boolean {
+  if (statement?.type !== "ExpressionStatement" || rest.length > 0) return false
+  const { expression } = statement
+  return expression.type === "ParenthesizedExpression" && expression.expression.type === "ObjectExpression"
+}
+
+/** The record of a text that is no program. Offsets are those of the source; `line` is the number of its first line. */
+export function invalid(source: string, found: readonly { message: string; start: number; end: number }[], line = 1): InvalidSource {
+  const lines = new LineTable(source)
+  const errors = found.map(({ message, start, end }) => {
+    const span = lines.span(Math.min(start, source.length), Math.min(end, source.length))
+    return { message, span: { ...span, line: span.line + line - 1 } }
+  })
+  return { valid: false, errors, rendered: errors.map((error) => renderProblem(source, error)).join("\n\n") }
+}
+
+/** An error with its line of source and a caret under every character of its span that lies on that line. */
+export function renderProblem(source: string, { message, span }: SyntaxProblem): string {
+  const lineStart = span.start - span.column + 1
+  const rest = /[\n\r\u2028\u2029]/.exec(source.slice(lineStart))
+  const text = source.slice(lineStart, rest === null ? source.length : lineStart + rest.index)
+  const gutter = String(span.line)
+  const before = text.slice(0, span.column - 1).replace(/[^\t]/gu, " ")
+  const width = Math.max(1, [...text.slice(span.column - 1, span.column - 1 + span.end - span.start)].length)
+  return `${message} (${span.line}:${span.column})\n${gutter} | ${text}\n${" ".repeat(gutter.length)} | ${before}${"^".repeat(width)}`
+}

@@ -1,0 +1,137 @@
+// The cell of one name: what compiled code holds instead of a variable.
+//
+// While the name is bound, `v` is an own data property, so that reading it costs one load. While it is not, the own property is absent
+// and the accessor of the same name on the prototype answers: it asks for a global, or throws what the language throws. Writes go
+// through `w`: it knows read-only names and dead zones, makes a session local of an unbound name, and remembers what the name held
+// before the first write of an eval, which is also what a bindings view shows. `delete` of the property added last is the one way V8
+// takes back a property without making the object slow, so `v` is always added last.
+import { defineProperty, deleteProperty, ErrorOfRealm, hasOwn, ReferenceErrorOfRealm, TypeErrorOfRealm } from "./intrinsics.ts"
+
+export type CellState = "free" | "local" | "readonly" | "definition" | "dead" | "lost"
+
+/** What a name held before an eval touched it. */
+export interface Saved {
+  state: CellState
+  value: unknown
+  reason: string
+}
+
+/** What a cell needs from the environment it belongs to. */
+export interface CellOwner {
+  /** Called at the first change of a cell in an eval. */
+  touched(cell: Cell): void
+  /** Called when a name begins or ceases to be bound. */
+  bound(cell: Cell, isBound: boolean): void
+  /** A workspace global, class of the registry or realm global; `undefined` when there is none of that name. */
+  resolveFree(name: string): { value: unknown } | undefined
+}
+
+export class Cell {
+  readonly name: string
+  readonly owner: CellOwner
+  state: CellState = "free"
+  saved: Saved | undefined = undefined
+  reason = ""
+  constructor(name: string, owner: CellOwner) {
+    this.name = name
+    this.owner = owner
+  }
+
+  /** Answers while no own property of this name stands in front of it. */
+  get v(): unknown {
+    const { name, state } = this
+    if (state === "dead") throw new ReferenceErrorOfRealm(`Cannot access '${name}' before initialization`)
+    if (state === "lost") {
+      const error = new ErrorOfRealm(`The binding '${name}' was lost: ${this.reason}`)
+      const kind = { __proto__: null, value: "binding_lost", writable: true, configurable: true }
+      throw defineProperty(error, "kind", kind as PropertyDescriptor)
+    }
+    const found = this.owner.resolveFree(name)
+    if (found === undefined) throw new ReferenceErrorOfRealm(`${name} is not defined`)
+    return found.value
+  }
+
+  set v(value: unknown) {
+    this.w = value
+  }
+
+  get w(): unknown {
+    return this.v
+  }
+
+  set w(value: unknown) {
+    if (this.state === "local") {
+      if (this.saved === undefined) touch(this)
+      this.v = value
+    } else assignUnbound(this, value)
+  }
+
+  /** The form of `typeof name`, which never throws for a name that is not bound. */
+  get t(): string {
+    if (hasOwn(this, "v") || this.state !== "free") return typeof this.v
+    const found = this.owner.resolveFree(this.name)
+    return found === undefined ? "undefined" : typeof found.value
+  }
+
+  /** Initialisation by `let`, `var`, `class`. */
+  set i(value: unknown) {
+    bindCell(this, "local", value)
+  }
+
+  /** Initialisation by `const`. */
+  set c(value: unknown) {
+    bindCell(this, "readonly", value)
+  }
+}
+
+function touch(cell: Cell): void {
+  const isBound = hasOwn(cell, "v")
+  cell.saved = { state: cell.state, value: isBound ? cell.v : undefined, reason: cell.reason }
+  cell.owner.touched(cell)
+}
+
+function assignUnbound(cell: Cell, value: unknown): void {
+  switch (cell.state) {
+    case "dead":
+      throw new ReferenceErrorOfRealm(`Cannot access '${cell.name}' before initialization`)
+    case "readonly":
+    case "definition":
+      throw new TypeErrorOfRealm("Assignment to constant variable.")
+    default:
+      bindCell(cell, "local", value)
+  }
+}
+
+/** Binds a name, whatever it was before. */
+export function bindCell(cell: Cell, state: "local" | "readonly" | "definition", value: unknown): void {
+  if (cell.saved === undefined) touch(cell)
+  const wasBound = hasOwn(cell, "v")
+  if (wasBound && state === "local" && cell.state === "local") {
+    cell.v = value
+    return
+  }
+  if (wasBound) deleteProperty(cell, "v")
+  cell.state = state
+  const descriptor = { __proto__: null, value, writable: state === "local", enumerable: true, configurable: true }
+  defineProperty(cell, "v", descriptor as PropertyDescriptor)
+  if (!wasBound) cell.owner.bound(cell, true)
+}
+
+/** Takes a name's value away: free, in its dead zone, or lost for a reason. */
+export function unbindCell(cell: Cell, state: "free" | "dead" | "lost", reason = ""): void {
+  if (cell.saved === undefined) touch(cell)
+  const wasBound = hasOwn(cell, "v")
+  if (wasBound) deleteProperty(cell, "v")
+  cell.state = state
+  cell.reason = reason
+  if (wasBound) cell.owner.bound(cell, false)
+}
+
+/** Puts back what the name held before the eval. */
+export function restoreCell(cell: Cell): void {
+  const { saved } = cell
+  if (saved === undefined) return
+  const { state, value, reason } = saved
+  if (state === "local" || state === "readonly" || state === "definition") bindCell(cell, state, value)
+  else unbindCell(cell, state, reason)
+}

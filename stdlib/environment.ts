@@ -1,0 +1,470 @@
+// The names of one session in its realm: locals and definitions as cells, and the running of compiled units against them.
+//
+// A unit is the completion value of a script that `runtime/language/compile.ts` made. Running it prepares dead zones and hoisted names,
+// makes its definitions from their factories, makes the dependents of what it redefines again, and then calls its statements. What an
+// eval changed is known exactly, since every write goes through a cell: `finish` returns it and settles names whose declaration was never
+// reached. Nothing here undoes an eval: the realm of an interrupted one is thrown away.
+import { bindCell, Cell, restoreCell, unbindCell, type CellOwner, type CellState } from "./cell.ts"
+import { apply, arrayPush, createObject, deleteProperty, ErrorOfRealm, hasOwn, isSame } from "./intrinsics.ts"
+
+/** One factory of a unit: definitions that need each other are made together. */
+export interface UnitGroup {
+  /** The number of its first definition among the unit's. */
+  first: number
+  names: string[]
+  kinds: string[]
+  /** Whether a definition exists before the first statement runs; otherwise its statement binds it. */
+  atStart: boolean[]
+  /** Made at its statement, not at the start. */
+  isLate: boolean
+  dependencies: string[]
+  cells: string[]
+  make: (...parameters: unknown[]) => unknown[]
+}
+
+export interface Unit {
+  cells: string[]
+  lexical: string[]
+  vars: string[]
+  groups: UnitGroup[]
+  run: ((...parameters: unknown[]) => { v: unknown } | Promise<{ v: unknown }>) | undefined
+}
+
+/** A definition that lives in the session. */
+interface Definition {
+  name: string
+  kind: string
+  value: unknown
+  group: UnitGroup
+}
+
+export interface EnvironmentOptions {
+  /** Answers for a name that is no binding of the session. The default is the realm's global object. */
+  resolveFree?(name: string): { value: unknown } | undefined
+  /** `import(specifier)`; the default rejects. */
+  load?(specifier: unknown, options: unknown): Promise<unknown>
+}
+
+/** How a unit's statements ended, as far as they have. */
+export type RunState =
+  | { how: "running" }
+  | { how: "ok"; value: unknown }
+  | { how: "threw"; error: unknown }
+
+/** One run of a unit. `settled` never rejects; it is undefined when the unit ended at once. */
+export class Run {
+  readonly unit: Unit
+  state: RunState = { how: "running" }
+  settled: Promise<void> | undefined = undefined
+  /** By number of the definition: made and bound in this run. */
+  readonly reached: boolean[] = []
+  /** Definitions made in this run whose statement has not been reached yet, by name. */
+  readonly pending: Record<string, { definition: Definition; index: number } | undefined> = createObject(null)
+  readonly redefined: string[] = []
+
+  constructor(unit: Unit) {
+    this.unit = unit
+  }
+}
+
+/** What a run did to the session's names. */
+export interface Finished {
+  /** Names that are locals and were assigned or declared. */
+  assigned: string[]
+  /** Names that were bound when the eval began and are no longer. */
+  removed: string[]
+  /** Definitions of the unit that are in force, and those whose statement was never reached. */
+  definitions: string[]
+  dropped: string[]
+  /** Definitions made again because something they depend on changed. */
+  rebuilt: string[]
+}
+
+export class Environment implements CellOwner {
+  readonly #cells: Record<string, Cell | undefined> = createObject(null)
+  /** Bound names in the order they were bound. */
+  readonly #bound: Record<string, Cell | undefined> = createObject(null)
+  readonly #definitions: Record<string, Definition | undefined> = createObject(null)
+  /** For every name, the groups with a factory parameter of that name. */
+  readonly #dependents: Record<string, UnitGroup[] | undefined> = createObject(null)
+  readonly #options: EnvironmentOptions
+  #touched: Cell[] = []
+  #size = 0
+  /** `_` and `_error`: names of the session but no bindings. */
+  lastValue: unknown = undefined
+  lastError: unknown = undefined
+
+  constructor(options: EnvironmentOptions = {}) {
+    this.#options = options
+  }
+
+  // Names
+
+  get size(): number {
+    return this.#size
+  }
+
+  cell(name: string): Cell {
+    return (this.#cells[name] ??= new Cell(name, this))
+  }
+
+  has(name: string): boolean {
+    return this.#bound[name] !== undefined
+  }
+
+  kindOf(name: string): "local" | "readonly" | "definition" | undefined {
+    const state = this.#bound[name]?.state
+    return state === "local" || state === "readonly" || state === "definition" ? state : undefined
+  }
+
+  names(): string[] {
+    const names: string[] = []
+    for (const name in this.#bound) arrayPush(names, name)
+    return names
+  }
+
+  /** The value of a bound name as it is now; `undefined` when it is not bound. */
+  read(name: string): unknown {
+    return this.#bound[name]?.v
+  }
+
+  /** What a name held when the eval at hand began, or `undefined` when it was not bound. */
+  readAtStart(name: string): { state: CellState; value: unknown } | undefined {
+    const cell = this.#cells[name]
+    if (cell === undefined) return undefined
+    const saved = cell.saved
+    if (saved !== undefined) return isBoundState(saved.state) ? saved : undefined
+    return this.has(name) ? { state: cell.state, value: cell.v } : undefined
+  }
+
+  setLocal(name: string, value: unknown, isReadonly = false): void {
+    this.#forget(name)
+    bindCell(this.cell(name), isReadonly ? "readonly" : "local", value)
+  }
+
+  /** The name stays known, and using it throws with the reason. */
+  lose(name: string, reason: string): void {
+    this.#forget(name)
+    unbindCell(this.cell(name), "lost", reason)
+  }
+
+  remove(name: string): void {
+    this.#forget(name)
+    const cell = this.#cells[name]
+    if (cell !== undefined && cell.state !== "free") unbindCell(cell, "free")
+  }
+
+  forEachLocal(visit: (name: string, value: unknown, isReadonly: boolean) => void): void {
+    for (const name in this.#bound) {
+      const cell = this.#bound[name]!
+      if (cell.state !== "definition") visit(name, cell.v, cell.state === "readonly")
+    }
+  }
+
+  // What cells ask
+
+  touched(cell: Cell): void {
+    arrayPush(this.#touched, cell)
+  }
+
+  bound(cell: Cell, isBound: boolean): void {
+    this.#size += isBound ? 1 : -1
+    if (isBound) this.#bound[cell.name] = cell
+    else deleteProperty(this.#bound, cell.name)
+  }
+
+  resolveFree(name: string): { value: unknown } | undefined {
+    if (name === "_") return { value: this.lastValue }
+    if (name === "_error") return { value: this.lastError }
+    const { resolveFree } = this.#options
+    if (resolveFree !== undefined) return resolveFree(name)
+    return name in globalThis ? { value: (globalThis as Record<string, unknown>)[name] } : undefined
+  }
+
+  // Definitions
+
+  /** Makes the definitions of a unit without statements, in a new realm. A definition that throws rejects the whole. */
+  install(unit: Unit): void {
+    const run = new Run(unit)
+    for (let index = 0; index < unit.groups.length; index++) {
+      const group = unit.groups[index]!
+      this.#make(run, group)
+      for (let member = 0; member < group.names.length; member++) this.#reach(run, group.first + member)
+    }
+    this.#settle()
+  }
+
+  #forget(name: string): void {
+    if (this.#definitions[name] !== undefined) deleteProperty(this.#definitions, name)
+  }
+
+  /** Calls a group's factory with what is in force now; its definitions wait until they are reached. */
+  #make(run: Run, group: UnitGroup): void {
+    const values = this.#instances(group, run)
+    for (let member = 0; member < group.names.length; member++) {
+      const name = group.names[member]!
+      const definition: Definition = { name, kind: group.kinds[member]!, value: values[member], group }
+      run.pending[name] = { definition, index: group.first + member }
+    }
+  }
+
+  #instances(group: UnitGroup, run: Run): unknown[] {
+    const parameters: unknown[] = []
+    const { dependencies, cells, make } = group
+    for (let index = 0; index < dependencies.length; index++) {
+      const name = dependencies[index]!
+      const pending = run.pending[name]
+      arrayPush(parameters, pending === undefined ? this.cell(name).v : pending.definition.value)
+    }
+    for (let index = 0; index < cells.length; index++) arrayPush(parameters, this.cell(cells[index]!))
+    return apply(make, undefined, parameters)
+  }
+
+  /** The statement of a definition is reached: its name is bound, and what depends on an earlier one of that name is made again. */
+  #reach(run: Run, index: number): void {
+    if (run.reached[index] === true) return
+    const { groups } = run.unit
+    let at = groups.length - 1
+    while (groups[at]!.first > index) at--
+    const group = groups[at]!
+    const name = group.names[index - group.first]!
+    if (run.pending[name] === undefined) this.#make(run, group)
+    const { definition } = run.pending[name]!
+    run.reached[index] = true
+    const wasDefined = this.#definitions[name] !== undefined
+    this.#define(definition)
+    if (wasDefined) arrayPush(run.redefined, name)
+    if (wasDefined) this.#rebuildDependents(run, name)
+  }
+
+  #define(definition: Definition): void {
+    const { name, group, value } = definition
+    this.#definitions[name] = definition
+    bindCell(this.cell(name), "definition", value)
+    for (let index = 0; index < group.dependencies.length; index++) {
+      const list = (this.#dependents[group.dependencies[index]!] ??= [])
+      if (list[list.length - 1] !== group) arrayPush(list, group)
+    }
+  }
+
+  /** Whether a group still provides one of its names. */
+  #isInForce(group: UnitGroup): boolean {
+    for (let index = 0; index < group.names.length; index++) {
+      if (this.#definitions[group.names[index]!]?.group === group) return true
+    }
+    return false
+  }
+
+  /** Makes everything again that reaches a name through factory parameters, each after what it needs itself. */
+  #rebuildDependents(run: Run, changed: string): void {
+    const order = this.#dependentsInOrder(changed)
+    for (let index = order.length - 1; index >= 0; index--) {
+      const group = order[index]!
+      const values = this.#instances(group, run)
+      for (let member = 0; member < group.names.length; member++) {
+        const name = group.names[member]!
+        const definition = this.#definitions[name]
+        if (definition?.group !== group) continue
+        definition.value = values[member]
+        bindCell(this.cell(name), "definition", values[member])
+        arrayPush(run.redefined, name)
+      }
+    }
+  }
+
+  /** Depth first with a stack of its own; the order is that in which the searches end, so it is read from the back. */
+  #dependentsInOrder(changed: string): UnitGroup[] {
+    const order: UnitGroup[] = []
+    const seen = new SeenGroups()
+    const stack: { list: readonly UnitGroup[]; index: number; group: UnitGroup | undefined }[] = []
+    const enter = (names: readonly string[], group: UnitGroup | undefined): void => {
+      const list: UnitGroup[] = []
+      for (let index = 0; index < names.length; index++) {
+        const groups = this.#dependents[names[index]!]
+        if (groups === undefined) continue
+        let kept = 0
+        for (let at = 0; at < groups.length; at++) {
+          const dependent = groups[at]!
+          if (!this.#isInForce(dependent)) continue
+          groups[kept++] = dependent
+          arrayPush(list, dependent)
+        }
+        groups.length = kept
+      }
+      arrayPush(stack, { list, index: 0, group })
+    }
+    enter([changed], undefined)
+    const own = this.#definitions[changed]?.group
+    if (own !== undefined) seen.add(own)
+    while (stack.length > 0) {
+      const frame = stack[stack.length - 1]!
+      if (frame.index < frame.list.length) {
+        const group = frame.list[frame.index++]!
+        if (seen.add(group)) enter(group.names, group)
+        continue
+      }
+      stack.length -= 1
+      if (frame.group !== undefined) arrayPush(order, frame.group)
+    }
+    seen.clear()
+    return order
+  }
+
+  // Running
+
+  /** Runs a unit. What user code throws is in the run's state; nothing is thrown from here. */
+  start(unit: Unit): Run {
+    const run = new Run(unit)
+    try {
+      this.#prepare(run)
+      if (unit.run === undefined) run.state = { how: "ok", value: undefined }
+      else this.#call(run, unit.run)
+    } catch (error) {
+      run.state = { how: "threw", error }
+    }
+    return run
+  }
+
+  #prepare(run: Run): void {
+    const { lexical, vars, groups } = run.unit
+    for (let index = 0; index < lexical.length; index++) unbindCell(this.cell(lexical[index]!), "dead")
+    for (let index = 0; index < vars.length; index++) {
+      const cell = this.cell(vars[index]!)
+      if (cell.state !== "local") bindCell(cell, "local", isBoundState(cell.state) ? cell.v : undefined)
+    }
+    for (let index = 0; index < groups.length; index++) {
+      const group = groups[index]!
+      for (let member = 0; member < group.names.length; member++) {
+        if (group.atStart[member] !== true) unbindCell(this.cell(group.names[member]!), "dead")
+      }
+    }
+    for (let index = 0; index < groups.length; index++) {
+      const group = groups[index]!
+      if (group.isLate) continue
+      this.#make(run, group)
+      for (let member = 0; member < group.names.length; member++) {
+        if (group.atStart[member] === true) this.#reach(run, group.first + member)
+      }
+    }
+  }
+
+  #call(run: Run, statements: NonNullable<Unit["run"]>): void {
+    const { cells } = run.unit
+    const parameters: unknown[] = [this.#hooks(run)]
+    for (let index = 0; index < cells.length; index++) arrayPush(parameters, this.cell(cells[index]!))
+    const returned = apply(statements, undefined, parameters) as { v: unknown } | Promise<{ v: unknown }>
+    if (hasOwn(returned, "v")) {
+      const value = (returned as { v: unknown }).v
+      if (isThenable(value)) run.settled = settleRun(run, value)
+      else run.state = { how: "ok", value }
+    } else run.settled = settleRun(run, returned, true)
+  }
+
+  /** What generated code calls. */
+  #hooks(run: Run): object {
+    const { load } = this.#options
+    return {
+      __proto__: null,
+      reach: (index: number) => this.#reach(run, index),
+      keep: (cell: Cell, value: unknown) => {
+        if (!isSame(cell.v, value) && run.state.how === "running") cell.w = value
+      },
+      load: async (specifier: unknown, options: unknown) => {
+        if (load === undefined) throw new ErrorOfRealm("This session cannot load modules: `import()` is not available in it")
+        return await load(specifier, options)
+      },
+      meta: { __proto__: null },
+    }
+  }
+
+  /**
+   * Ends a run: settles names whose declaration was never reached and returns what changed. Call it once, when the eval has ended.
+   */
+  finish(run: Run, how: "ok" | "threw"): Finished {
+    const { lexical, vars, groups } = run.unit
+    const dropped: string[] = []
+    const definitions: string[] = []
+    for (let index = 0; index < lexical.length; index++) {
+      const cell = this.cell(lexical[index]!)
+      if (cell.state === "dead") restoreCell(cell)
+    }
+    for (let index = 0; index < vars.length && how === "threw"; index++) {
+      const cell = this.cell(vars[index]!)
+      if (cell.state === "local" && cell.v === undefined && cell.saved?.state === "free") unbindCell(cell, "free")
+    }
+    for (let index = 0; index < groups.length; index++) {
+      const { names, first } = groups[index]!
+      for (let member = 0; member < names.length; member++) {
+        const name = names[member]!
+        if (run.reached[first + member] === true) {
+          if (this.#definitions[name] !== undefined) arrayPush(definitions, name)
+          continue
+        }
+        const cell = this.cell(name)
+        if (cell.state === "dead") restoreCell(cell)
+        arrayPush(dropped, name)
+      }
+    }
+    if (run.state.how === "ok" && run.state.value !== undefined) this.lastValue = run.state.value
+    if (run.state.how === "threw") this.lastError = run.state.error
+    const { assigned, removed } = this.#settle()
+    return { assigned, removed, definitions, dropped, rebuilt: run.redefined }
+  }
+
+  /** Reads the list of changed cells and forgets it. */
+  #settle(): { assigned: string[]; removed: string[] } {
+    const assigned: string[] = []
+    const removed: string[] = []
+    const touched = this.#touched
+    this.#touched = []
+    for (let index = 0; index < touched.length; index++) {
+      const cell = touched[index]!
+      const { state, name, saved } = cell
+      cell.saved = undefined
+      if (saved === undefined) continue
+      const isUnchanged = state === saved.state && (!isBoundState(state) || isSame(cell.v, saved.value))
+      if (state !== "definition" && saved.state === "definition") this.#forget(name)
+      if (state === "local" || state === "readonly") {
+        if (!isUnchanged) arrayPush(assigned, name)
+      } else if (!isBoundState(state) && isBoundState(saved.state)) arrayPush(removed, name)
+    }
+    return { assigned, removed }
+  }
+}
+
+/** Groups met by one search: a mark on the group itself, taken off at its end. */
+class SeenGroups {
+  readonly #groups: { seen?: boolean }[] = []
+
+  add(group: UnitGroup & { seen?: boolean }): boolean {
+    if (group.seen === true) return false
+    group.seen = true
+    arrayPush(this.#groups, group)
+    return true
+  }
+
+  clear(): void {
+    for (let index = 0; index < this.#groups.length; index++) this.#groups[index]!.seen = false
+  }
+}
+
+function isBoundState(state: CellState): boolean {
+  return state === "local" || state === "readonly" || state === "definition"
+}
+
+function isThenable(value: unknown): boolean {
+  if (typeof value !== "object" && typeof value !== "function") return false
+  if (value === null) return false
+  return typeof (value as { then?: unknown }).then === "function"
+}
+
+/** Awaits what the statements returned: `await` itself uses the engine's own promises, whatever user code did to theirs. */
+async function settleRun(run: Run, returned: unknown, isBoxed = false): Promise<void> {
+  try {
+    const outcome = await returned
+    const value = isBoxed ? await (outcome as { v: unknown }).v : outcome
+    run.state = { how: "ok", value }
+  } catch (error) {
+    run.state = { how: "threw", error }
+  }
+}

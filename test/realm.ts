@@ -1,0 +1,96 @@
+// A session language in one process, for tests: a real realm, the real compiler, and nothing of hosts or workers between them.
+//
+// The realm-side files are compiled and evaluated inside the realm as one script, as a worker does. The outcome of an eval is read by
+// this file directly, which a worker never does: here both sides are ours.
+import { readFileSync } from "node:fs"
+import vm from "node:vm"
+import { transformSync } from "oxc-transform"
+import { compile, type CompiledUnit } from "../runtime/language/compile.ts"
+import type { NameTable } from "../runtime/language/transform.ts"
+import type { Environment, Finished, Run, Unit } from "../stdlib/environment.ts"
+
+const realmFiles = ["intrinsics", "cell", "environment"]
+
+/** The realm-side files as one expression that gives what they export. */
+function realmSource(): string {
+  const parts = realmFiles.map((file) => {
+    const url = new URL(`../stdlib/${file}.ts`, import.meta.url)
+    const { code } = transformSync(`${file}.ts`, readFileSync(url, "utf8"), { lang: "ts", sourceType: "module" })
+    return code.replace(/^import [^;]*;$/gm, "").replace(/^export /gm, "")
+  })
+  return `(()=>{"use strict";${parts.join("\n")}\nreturn { Environment }})()`
+}
+
+const realmScript = new vm.Script(realmSource(), { filename: "nacre:realm.js" })
+
+export interface EvalResult {
+  status: "ok" | "threw" | "invalid"
+  value?: unknown
+  error?: unknown
+  rendered?: string
+  unit?: CompiledUnit
+  finished?: Finished
+}
+
+export class TestSession implements NameTable {
+  readonly context = vm.createContext(vm.constants.DONT_CONTEXTIFY)
+  readonly environment: Environment
+  readonly units = new Map<string, CompiledUnit>()
+  readonly #globals: Set<string>
+  readonly #captured = new Set<string>()
+  readonly #promotes: boolean
+  #count = 0
+
+  constructor({ promotes = true }: { promotes?: boolean } = {}) {
+    this.#promotes = promotes
+    this.#globals = new Set(vm.runInContext("Object.getOwnPropertyNames(globalThis)", this.context) as string[])
+    const realm = realmScript.runInContext(this.context) as { Environment: new () => Environment }
+    this.environment = new realm.Environment()
+  }
+
+  kind(name: string): ReturnType<NameTable["kind"]> {
+    return this.environment.kindOf(name)
+  }
+
+  isRealmGlobal(name: string): boolean {
+    return this.#globals.has(name)
+  }
+
+  isCaptured(name: string): boolean {
+    return !this.#promotes || this.#captured.has(name)
+  }
+
+  /** Compiles and starts; undefined when the source is invalid. */
+  begin(source: string): { unit: CompiledUnit; run: Run } | { rendered: string } {
+    const filename = `nacre:test/${++this.#count}.ts`
+    const unit = compile(source, this, { filename })
+    if (!unit.valid) return { rendered: unit.rendered }
+    this.units.set(filename, unit)
+    for (const name of unit.captures) this.#captured.add(name)
+    const script = new vm.Script(unit.code, { filename })
+    const run = this.environment.start(script.runInContext(this.context) as Unit)
+    return { unit, run }
+  }
+
+  /** An eval that does not wait: for sources without `await`. */
+  evalNow(source: string): EvalResult {
+    const begun = this.begin(source)
+    if ("rendered" in begun) return { status: "invalid", rendered: begun.rendered }
+    return this.#end(begun)
+  }
+
+  async eval(source: string): Promise<EvalResult> {
+    const begun = this.begin(source)
+    if ("rendered" in begun) return { status: "invalid", rendered: begun.rendered }
+    await begun.run.settled
+    return this.#end(begun)
+  }
+
+  #end({ unit, run }: { unit: CompiledUnit; run: Run }): EvalResult {
+    const { state } = run
+    if (state.how === "running") return { status: "threw", error: new Error("the eval has not ended"), unit }
+    const finished = this.environment.finish(run, state.how)
+    if (state.how === "ok") return { status: "ok", value: state.value, unit, finished }
+    return { status: "threw", error: state.error, unit, finished }
+  }
+}
