@@ -137,6 +137,26 @@ export class Environment implements CellOwner {
     return this.has(name) ? { state: cell.state, value: cell.v } : undefined
   }
 
+  /** The names that were bound when the eval at hand began. */
+  namesAtStart(): string[] {
+    const names: string[] = []
+    for (const name in this.#bound) {
+      const { saved } = this.#bound[name]!
+      if (saved === undefined || isBoundState(saved.state)) arrayPush(names, name)
+    }
+    for (let index = 0; index < this.#touched.length; index++) {
+      const { name, saved } = this.#touched[index]!
+      if (saved !== undefined && isBoundState(saved.state) && this.#bound[name] === undefined) arrayPush(names, name)
+    }
+    return names
+  }
+
+  /** What the bare name gives now; `undefined` where it would throw. */
+  resolveName(name: string): unknown {
+    if (this.has(name)) return this.cell(name).v
+    return this.resolveFree(name)?.value
+  }
+
   setLocal(name: string, value: unknown, isReadonly = false): void {
     this.#forget(name)
     bindCell(this.cell(name), isReadonly ? "readonly" : "local", value)
@@ -179,6 +199,30 @@ export class Environment implements CellOwner {
     const { resolveFree } = this.#options
     if (resolveFree !== undefined) return resolveFree(name)
     return name in globalThis ? { value: (globalThis as Record<string, unknown>)[name] } : undefined
+  }
+
+  /** What changed so far counts as given: the realm stands as its checkpoint says. */
+  settle(): void {
+    this.#settle()
+  }
+
+  /** Takes every binding away. */
+  clear(): void {
+    const names = this.names()
+    for (let index = 0; index < names.length; index++) this.remove(names[index]!)
+  }
+
+  /** Definitions of the run's unit that are in force so far. */
+  reachedDefinitions(run: Run): string[] {
+    const names: string[] = []
+    const { groups } = run.unit
+    for (let index = 0; index < groups.length; index++) {
+      const group = groups[index]!
+      for (let member = 0; member < group.names.length; member++) {
+        if (run.reached[group.first + member] === true) arrayPush(names, group.names[member]!)
+      }
+    }
+    return names
   }
 
   // Definitions

@@ -1,0 +1,84 @@
+// What a realm's global object has beyond the language, by profile.
+//
+//   minimal   the language only; what V8 adds by itself (`console`, WebAssembly) goes
+//   standard  console, timers, queueMicrotask, structuredClone, performance, crypto, process.exit
+//
+// All of it is made of realm-side code. V8's own `console` would write nowhere, and the streaming half of WebAssembly gives promises of
+// the outer realm, from which code could climb out.
+import { defineOwn, deleteOwn, objectFreeze, PromiseOf, promiseThen, TypeErrorOf, Uint8ArrayOf, NumberOf } from "./intrinsics.ts"
+import { opNow, opRandom, opTimeOrigin } from "./bridge.ts"
+import type { Bridge } from "./bridge.ts"
+import { makeConsole } from "./console.ts"
+import type { RealmTimers } from "./timers.ts"
+import { isBufferView, typedArrayBuffer, typedArrayByteLength, typedArrayOffset, typedArraySet } from "./intrinsics.ts"
+
+export interface RealmServices {
+  readonly profile: string
+  exit(code: unknown): never
+  uncaught(error: unknown): void
+  clone(value: unknown): unknown
+}
+
+export function installGlobals(bridge: Bridge, timers: RealmTimers, services: RealmServices): void {
+  deleteOwn(globalThis, "console")
+  deleteOwn(globalThis, "WebAssembly")
+  // Worker threads share no memory with sessions, and waiting would freeze every neighbour.
+  if (services.profile === "minimal") return
+  const define = (name: string, value: unknown): void => {
+    const attributes = { __proto__: null, value, writable: true, enumerable: false, configurable: true }
+    defineOwn(globalThis, name, attributes as PropertyDescriptor)
+  }
+  define("console", makeConsole(bridge))
+  define("setTimeout", (callback: unknown, ms?: unknown, ...args: unknown[]) => timers.set(callback, ms, args, false))
+  define("setInterval", (callback: unknown, ms?: unknown, ...args: unknown[]) => timers.set(callback, ms, args, true))
+  define("setImmediate", (callback: unknown, ...args: unknown[]) => timers.set(callback, 0, args, false))
+  define("clearTimeout", (id: unknown) => timers.clear(id))
+  define("clearInterval", (id: unknown) => timers.clear(id))
+  define("clearImmediate", (id: unknown) => timers.clear(id))
+  define("queueMicrotask", (callback: unknown) => {
+    if (typeof callback !== "function") throw new TypeErrorOf("queueMicrotask takes a function.")
+    promiseThen(new PromiseOf<void>((resolve) => resolve()), () => {
+      try {
+        callback()
+      } catch (error) {
+        services.uncaught(error)
+      }
+    })
+  })
+  define("structuredClone", (value: unknown) => services.clone(value))
+  define("performance", objectFreeze({ now: () => bridge.call(opNow), timeOrigin: bridge.call(opTimeOrigin) }))
+  define("crypto", makeCrypto(bridge))
+  define("process", objectFreeze({ exit: (code?: unknown) => services.exit(code) }))
+}
+
+/** Bytes that one call may ask for, as in browsers and Node. */
+const randomBytesMax = 65_536
+
+function makeCrypto(bridge: Bridge): object {
+  const random = (length: number): Uint8Array => {
+    const bytes = new Uint8ArrayOf(length)
+    bridge.call(opRandom, length, undefined, bytes)
+    return bytes
+  }
+  return objectFreeze({
+    getRandomValues<T>(view: T): T {
+      if (!isBufferView(view)) throw new TypeErrorOf("getRandomValues takes an integer typed array.")
+      const length = typedArrayByteLength(view)
+      if (!(NumberOf(length) <= randomBytesMax)) throw new TypeErrorOf(`getRandomValues gives at most ${randomBytesMax} bytes.`)
+      typedArraySet(new Uint8ArrayOf(typedArrayBuffer(view), typedArrayOffset(view), length), random(length))
+      return view
+    },
+    randomUUID(): string {
+      const bytes = random(16)
+      bytes[6] = (bytes[6]! & 0x0f) | 0x40
+      bytes[8] = (bytes[8]! & 0x3f) | 0x80
+      const digits = "0123456789abcdef"
+      let text = ""
+      for (let index = 0; index < 16; index++) {
+        if (index === 4 || index === 6 || index === 8 || index === 10) text += "-"
+        text += digits[bytes[index]! >> 4]! + digits[bytes[index]! & 15]!
+      }
+      return text
+    },
+  })
+}

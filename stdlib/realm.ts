@@ -1,0 +1,316 @@
+// The realm's side of one session: everything the worker asks of a realm goes through the object made here, in primitives and tables.
+//
+// The worker never touches a value of session code. It holds this object's functions, passes numbers, strings and node tables, and
+// gets the same back; the values stay here, in the environment, the run and the queue. All of it is made before user code runs and
+// uses captured built-ins only.
+import {
+  arrayAppend,
+  defineOwn,
+  descriptorOf,
+  objectFreeze,
+
+  Uint8ArrayOf,
+  WeakMapOf,
+  weakMapGet,
+  weakMapSet,
+  newList,
+} from "./intrinsics.ts"
+import type { Primitive } from "./intrinsics.ts"
+import { BindingsView, sealBindingsView } from "./bindings-view.ts"
+import { Bridge, kindError, opExit, opSettled, opUncaught } from "./bridge.ts"
+import type { HostFunction } from "./bridge.ts"
+import { errorToJson } from "./describe-error.ts"
+import { Environment } from "./environment.ts"
+import type { Run, Unit } from "./environment.ts"
+import { installGlobals } from "./globals.ts"
+import { captureIntrinsics } from "./intrinsic-references.ts"
+import { preview } from "./preview.ts"
+import { recordProxies } from "./proxy-record.ts"
+import { makeSession } from "./session.ts"
+import { RealmTimers } from "./timers.ts"
+import { RealmTools, toolError } from "./tools.ts"
+import { decodeBindings, decodeValue } from "../runtime/wire/values/decode.ts"
+import { encodeValue } from "../runtime/wire/values/encode.ts"
+import { encodeBindings } from "../runtime/wire/values/groups.ts"
+import type { DecodeHooks, EncodeHooks } from "../runtime/wire/values/hooks.ts"
+
+/** Encoded bytes of the arguments of one tool call. */
+const argumentBytesMax = 16 * 1024 * 1024
+
+export type RealmApi = ReturnType<typeof bootRealm>
+
+interface ClassFacts {
+  readonly name: string
+  readonly hasPrivateNames: boolean
+}
+
+export function bootRealm(host: HostFunction, id: string, kind: string, profile: string, toolNames: readonly string[]) {
+  const bridge = new Bridge(host)
+  const timers = new RealmTimers(bridge)
+  const instances = new WeakMapOf<object, string>()
+  const classes = new WeakMapOf<object, ClassFacts>()
+  const singletons = new WeakMapOf<object, string>()
+  const named: Record<string, unknown> = { __proto__: null } as never
+  const held: unknown[] = newList()
+  let run: Run | undefined
+  let exitSignal: object | undefined
+
+  const exit = (code: unknown): never => {
+    bridge.callOutside("process.exit", opExit, typeof code === "number" ? code : 0)
+    exitSignal = objectFreeze({})
+    throw exitSignal
+  }
+  const uncaught = (error: unknown): void => {
+    if (run === undefined || (exitSignal !== undefined && error === exitSignal)) return
+    if (run.state.how !== "threw") run.state = { how: "threw", error }
+    bridge.call(opUncaught)
+  }
+  recordProxies(globalThis)
+  installGlobals(bridge, timers, { profile, exit, uncaught, clone })
+  const intrinsics = captureIntrinsics(globalThis)
+
+  const environment = new Environment({ resolveFree })
+  const encodeHooks: EncodeHooks = {
+    referenceOf(object) {
+      const intrinsic = intrinsics.nameOf(object)
+      if (intrinsic !== undefined) return `i:${intrinsic}`
+      const definition = weakMapGet(instances, object)
+      if (definition !== undefined && environment.read(definition) === object) return `d:${definition}`
+      const singleton = weakMapGet(singletons, object)
+      return singleton === undefined ? undefined : `s:${singleton}`
+    },
+    classOf: (prototype) => weakMapGet(classes, prototype),
+  }
+  const decodeHooks: DecodeHooks = {
+    resolveReference(reference) {
+      let name = ""
+      for (let at = 2; at < reference.length; at++) name += reference[at]!
+      const found =
+        reference[0] === "i" ? intrinsics.resolve(name) : reference[0] === "d" ? environment.read(name) : named[name]
+      return found as object | undefined
+    },
+    prototypeOf(className) {
+      const found = environment.read(className)
+      return typeof found === "function" ? (descriptorOf(found, "prototype")?.value as object | undefined) : undefined
+    },
+  }
+  sealBindingsView()
+  const source = { bridge, environment, held, encodeWrite }
+  const { Session, own } = makeSession({ id, kind }, source)
+  const tools = new RealmTools(bridge, encodeArguments)
+  name("Session", Session)
+  name("Session.own", own)
+  name("BindingsView", BindingsView)
+  name("Session.own.bindings", (own as { bindings: object }).bindings)
+  if (profile !== "minimal") name("tools", tools.makeTools(toolNames))
+
+  function name(text: string, object: object): void {
+    named[text] = object
+    weakMapSet(singletons, object, text)
+  }
+
+  function resolveFree(wanted: string): { value: unknown } | undefined {
+    if (wanted === "Session" || wanted === "BindingsView" || (wanted === "tools" && profile !== "minimal")) {
+      return { value: named[wanted] }
+    }
+    const descriptor = descriptorOf(globalThis, wanted)
+    if (descriptor !== undefined) return { value: (globalThis as Record<string, unknown>)[wanted] }
+    return undefined
+  }
+
+  function clone(value: unknown): unknown {
+    const encoded = encodeValue(value, encodeHooks)
+    if ("ephemeral" in encoded) {
+      throw kindError("value_not_transferable", `structuredClone: ${encoded.ephemeral.what} at ${encoded.ephemeral.path} cannot be cloned.`)
+    }
+    return "table" in encoded ? decodeValue(encoded.table, encoded.chunks, decodeHooks) : undefined
+  }
+
+  function encodeArguments(args: unknown[], what: string): unknown {
+    const encoded = encodeValue(args, encodeHooks, argumentBytesMax)
+    if ("tooLarge" in encoded) throw kindError("value_too_large", `${what} is larger than ${argumentBytesMax} bytes.`)
+    if ("ephemeral" in encoded) {
+      const { what: found, path } = encoded.ephemeral
+      throw kindError("value_not_transferable", `${what} holds ${found} (at ${path}), which cannot leave the session.`)
+    }
+    return encoded
+  }
+
+  function encodeWrite(key: string, value: unknown): unknown {
+    noteDefinitions()
+    const { groups, ephemeral } = encodeBindings([{ name: key, value }], encodeHooks)
+    return ephemeral.length > 0 ? ephemeral[0]!.what : groups[0]
+  }
+
+  /** Current instances of definitions, so that values refer to them by name. */
+  function noteDefinition(definition: string, hasPrivateNames: boolean): void {
+    const value = environment.read(definition)
+    if ((typeof value !== "object" || value === null) && typeof value !== "function") return
+    weakMapSet(instances, value, definition)
+    if (typeof value !== "function") return
+    const prototype = descriptorOf(value, "prototype")
+    if (prototype === undefined || prototype.writable === true || typeof prototype.value !== "object") return
+    weakMapSet(classes, prototype.value as object, { name: definition, hasPrivateNames })
+  }
+
+  let noted: { names: readonly string[]; privates: readonly boolean[] } = { names: [], privates: [] }
+  function noteDefinitions(): void {
+    for (let index = 0; index < noted.names.length; index++) noteDefinition(noted.names[index]!, noted.privates[index]!)
+  }
+
+  async function watch(settled: Promise<void>): Promise<void> {
+    await settled
+    bridge.call(opSettled)
+  }
+
+  return objectFreeze({
+    newList: (): Primitive[] => newList(),
+    newBytes: (length: number): Uint8Array => new Uint8ArrayOf(length),
+
+    // Building a realm from a checkpoint
+
+    /** Makes definitions; gives the message of what one threw. */
+    install(unit: Unit, names: readonly string[], privates: readonly boolean[]): string | undefined {
+      try {
+        environment.install(unit)
+      } catch (error) {
+        return preview(error, { textMax: 1_000 }).text
+      }
+      for (let index = 0; index < names.length; index++) noteDefinition(names[index]!, privates[index]!)
+      return undefined
+    },
+    /** Binds those names of a group that still belong to it; gives a message when its bytes are not what they should be. */
+    bindGroup(
+      table: readonly Primitive[],
+      chunks: readonly Uint8Array[],
+      names: readonly string[],
+      areReadonly: readonly boolean[],
+    ): string | undefined {
+      try {
+        const bindings = decodeBindings(table, chunks, decodeHooks)
+        for (let index = 0; index < bindings.length; index++) {
+          const { name: found, value } = bindings[index]!
+          for (let at = 0; at < names.length; at++) {
+            if (names[at] === found) environment.setLocal(found, value, areReadonly[at]!)
+          }
+        }
+        return undefined
+      } catch (error) {
+        return preview(error, { textMax: 1_000 }).text
+      }
+    },
+    lose: (lost: string, reason: string) => environment.lose(lost, reason),
+    setLast(which: "value" | "error", table: readonly Primitive[], chunks: readonly Uint8Array[]): void {
+      try {
+        const value = decodeValue(table, chunks, decodeHooks)
+        if (which === "value") environment.lastValue = value
+        else environment.lastError = value
+      } catch {
+        // `_` is a convenience: one that cannot be read back is undefined.
+      }
+    },
+    /** The realm stands as its checkpoint says: what comes now is change. */
+    ready: () => environment.settle(),
+
+    // Names
+
+    kindOf: (wanted: string) => environment.kindOf(wanted),
+    names: () => environment.names(),
+
+    // An eval
+
+    /** Runs a unit; true when it ended at once, false when its promise is pending. */
+    start(unit: Unit, names: readonly string[], privates: readonly boolean[]): boolean {
+      held.length = 0
+      exitSignal = undefined
+      noted = { names, privates }
+      run = environment.start(unit)
+      if (run.settled === undefined) return true
+      watch(run.settled)
+      return false
+    },
+    /** How the statements ended: "running", "ok" or "threw". */
+    how: () => run?.state.how ?? "ok",
+    /** Makes an uncaught error the eval's own. */
+    uncaught,
+    reached(): string[] {
+      return run === undefined ? [] : environment.reachedDefinitions(run)
+    },
+    // The queue, as the worker folded it: applied in its order, before `finish`.
+    clear: () => environment.clear(),
+    put: (key: string, index: number) => environment.setLocal(key, held[index]),
+    remove: (key: string) => environment.remove(key),
+    /** Ends the eval. What changed, by kind; the lists are the environment's own. */
+    finish(how: "ok" | "threw") {
+      const finished = environment.finish(run!, how)
+      noteDefinitions()
+      for (let index = 0; index < finished.rebuilt.length; index++) noteDefinition(finished.rebuilt[index]!, false)
+      return finished
+    },
+    /** Encodes these locals, or all. */
+    encode(names: readonly string[] | undefined) {
+      const entries: { name: string; value: unknown }[] = []
+      if (names === undefined) environment.forEachLocal((found, value) => arrayAppend(entries, { name: found, value }))
+      else {
+        for (let index = 0; index < names.length; index++) {
+          const wanted = names[index]!
+          const state = environment.kindOf(wanted)
+          if (state === "local" || state === "readonly") arrayAppend(entries, { name: wanted, value: environment.read(wanted) })
+        }
+      }
+      return encodeBindings(entries, encodeHooks)
+    },
+    preview: (textMax: number) => preview(resultOf(run), { textMax }),
+    encodeResult: (bytesMax: number) => encodeValue(resultOf(run), encodeHooks, bytesMax),
+    encodeError: (bytesMax: number) => encodeValue(errorOf(run), encodeHooks, bytesMax, "describe"),
+    describeError: () => errorToJson(errorOf(run)),
+    describeOther: (error: unknown) => errorToJson(error),
+    end(): void {
+      run = undefined
+      held.length = 0
+    },
+
+    // What comes from outside
+
+    fireTimer(timer: number): void {
+      try {
+        timers.fire(timer)
+      } catch (error) {
+        uncaught(error)
+      }
+    },
+    forgetTimer: (timer: number) => timers.forget(timer),
+    settleTool(
+      callId: number,
+      ok: boolean,
+      table: readonly Primitive[] | undefined,
+      chunks: readonly Uint8Array[] | undefined,
+      kindOfError: string,
+      message: string,
+    ): void {
+      let value: unknown = toolError(kindOfError, message)
+      let isOk = ok
+      if (table !== undefined && chunks !== undefined) {
+        try {
+          value = decodeValue(table, chunks, decodeHooks)
+        } catch (error) {
+          value = error
+          isOk = false
+        }
+        if (!isOk && kindOfError !== "" && typeof value === "object" && value !== null) {
+          defineOwn(value, "kind", { __proto__: null, value: kindOfError, configurable: true, writable: true } as PropertyDescriptor)
+        }
+      }
+      tools.settle(callId, isOk, value)
+    },
+    forgetTool: (callId: number) => tools.forget(callId),
+  })
+}
+
+function resultOf(run: Run | undefined): unknown {
+  return run?.state.how === "ok" ? run.state.value : undefined
+}
+
+function errorOf(run: Run | undefined): unknown {
+  return run?.state.how === "threw" ? run.state.error : undefined
+}
