@@ -1,0 +1,2 @@
+export function describeError() {}
+export function errorToJson() {}
