@@ -194,7 +194,8 @@ export function opaqueBuiltin(prototype: object | null): string | undefined {
   let link = prototype
   while (link !== null && link !== ObjectPrototype && link !== FunctionPrototype && !isRecordedProxy(link)) {
     const made: unknown = descriptorOf(link, "constructor")
-    const constructor = made !== undefined && objectHasOwn(made as object, "value") ? (made as { value: unknown }).value : undefined
+    const constructor =
+      made !== undefined && objectHasOwn(made as object, "value") ? (made as { value: unknown }).value : undefined
     if (typeof constructor === "function" && stringIndexOf(functionToString(constructor), "[native code]") >= 0) {
       return functionName(constructor)
     }
@@ -256,6 +257,21 @@ export function readPlainly(object: object, key: PropertyKey): unknown {
   while (link !== null && !isRecordedProxy(link)) {
     const descriptor = descriptorOf(link, key)
     if (descriptor !== undefined) return objectHasOwn(descriptor, "value") ? descriptor.value : undefined
+    link = prototypeOf(link)
+  }
+  return undefined
+}
+
+/** The name of the class an object was made by, as its prototypes tell; `undefined` when none names one plainly. */
+export function classNameOf(object: object): string | undefined {
+  let link = prototypeOf(object)
+  while (link !== null && !isRecordedProxy(link)) {
+    const descriptor = descriptorOf(link, "constructor")
+    const made: unknown = descriptor !== undefined && objectHasOwn(descriptor, "value") ? descriptor.value : undefined
+    if ((typeof made === "object" && made !== null) || typeof made === "function") {
+      const name = functionName(made)
+      if (name !== "") return name
+    }
     link = prototypeOf(link)
   }
   return undefined

@@ -31,6 +31,10 @@ export const descriptorOf: (object: object, key: PropertyKey) => PropertyDescrip
   Reflect.getOwnPropertyDescriptor
 export const prototypeOf: (object: object) => object | null = Reflect.getPrototypeOf
 export const setPrototype: (object: object, prototype: object | null) => boolean = Reflect.setPrototypeOf
+export const isEnumerable = uncurryThis(Object.prototype.propertyIsEnumerable) as (
+  object: object,
+  key: PropertyKey,
+) => boolean
 export const isExtensible: (object: object) => boolean = Reflect.isExtensible
 export const preventExtensions: (object: object) => boolean = Reflect.preventExtensions
 export const defineOwn: (object: object, key: PropertyKey, descriptor: PropertyDescriptor) => boolean =
@@ -47,7 +51,9 @@ export const arrayJoin = uncurryThis(Array.prototype.join as (this: ArrayLike<un
 export const functionToString = uncurryThis(Function.prototype.toString)
 
 export const MapOf = Map
-export const mapGet = uncurryThis(Map.prototype.get as <V>(this: Map<unknown, V>, key: unknown) => V | undefined) as <V>(
+export const mapGet = uncurryThis(Map.prototype.get as <V>(this: Map<unknown, V>, key: unknown) => V | undefined) as <
+  V,
+>(
   map: ReadonlyMap<unknown, V>,
   key: unknown,
 ) => V | undefined
@@ -58,11 +64,20 @@ export const mapEach = uncurryThis(Map.prototype.forEach) as <K, V>(
   map: ReadonlyMap<K, V>,
   visit: (value: V, key: K) => void,
 ) => void
+/** Iterators for walks that may end early; advance them with `mapNext` and `setNext`, never with `for…of`. */
+export const mapEntries = uncurryThis(Map.prototype.entries) as (map: unknown) => object
+export const mapNext = uncurryThis(
+  new Map<unknown, unknown>().entries().next as () => IteratorResult<[unknown, unknown]>,
+) as (iterator: object) => IteratorResult<[unknown, unknown]>
 export const SetOf = Set
 export const setAdd = uncurryThis(Set.prototype.add) as <T>(set: Set<T>, value: T) => Set<T>
 export const setHas = uncurryThis(Set.prototype.has) as (set: ReadonlySet<unknown>, value: unknown) => boolean
 export const setDelete = uncurryThis(Set.prototype.delete) as (set: Set<never>, value: unknown) => boolean
 export const setEach = uncurryThis(Set.prototype.forEach) as <T>(set: ReadonlySet<T>, visit: (value: T) => void) => void
+export const setValues = uncurryThis(Set.prototype.values) as (set: unknown) => object
+export const setNext = uncurryThis(new Set<unknown>().values().next as () => IteratorResult<unknown>) as (
+  iterator: object,
+) => IteratorResult<unknown>
 export const WeakMapOf = WeakMap
 export const weakMapGet = uncurryThis(WeakMap.prototype.get) as <V>(
   map: WeakMap<object, V>,
@@ -100,7 +115,9 @@ export const bufferResize = uncurryThis(
   ((ArrayBuffer.prototype as { resize?: unknown }).resize ?? (() => undefined)) as (length: number) => void,
 ) as (buffer: ArrayBuffer, length: number) => void
 export const sharedByteLength = getter(SharedArrayBuffer.prototype, "byteLength") as (buffer: unknown) => number
-export const sharedGrowable = getter(SharedArrayBuffer.prototype, "growable") as (buffer: unknown) => boolean | undefined
+export const sharedGrowable = getter(SharedArrayBuffer.prototype, "growable") as (
+  buffer: unknown,
+) => boolean | undefined
 export const sharedMaxLength = getter(SharedArrayBuffer.prototype, "maxByteLength") as (buffer: unknown) => number
 export const isBufferView: (value: unknown) => value is ArrayBufferView = ArrayBuffer.isView
 export const ArrayBufferOf = ArrayBuffer
@@ -144,7 +161,11 @@ export const mathTrunc: (value: number) => number = Math.trunc
 export const jsonStringify: (value: unknown) => string = JSON.stringify
 export const stringCodeAt = uncurryThis(String.prototype.charCodeAt)
 export const stringSlice = uncurryThis(String.prototype.slice) as (text: string, from: number, to?: number) => string
-export const stringIndexOf = uncurryThis(String.prototype.indexOf) as (text: string, part: string, at?: number) => number
+export const stringIndexOf = uncurryThis(String.prototype.indexOf) as (
+  text: string,
+  part: string,
+  at?: number,
+) => number
 export const stringRepeat = uncurryThis(String.prototype.repeat)
 
 export const ObjectPrototype: object = Object.prototype

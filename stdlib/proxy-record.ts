@@ -5,7 +5,15 @@
 // error descriptions look here first and then at the target, never at the proxy. The replacement is itself a native proxy of
 // the native constructor: its name, length, `typeof` and errors stay what they were.
 
-import { applyFunction, defineOwn, WeakMapOf, weakMapGet, weakMapHas, weakMapSet, withoutPrototype } from "./intrinsics.ts"
+import {
+  applyFunction,
+  defineOwn,
+  WeakMapOf,
+  weakMapGet,
+  weakMapHas,
+  weakMapSet,
+  withoutPrototype,
+} from "./intrinsics.ts"
 
 export interface ProxyRecord {
   readonly target: object

@@ -185,7 +185,9 @@ function newView(decoder: ValueDecoder): object {
 
 function isAnyBuffer(value: unknown): value is ArrayBuffer {
   return (
-    typeof value === "object" && value !== null && (answers(bufferByteLength, value) || answers(sharedByteLength, value))
+    typeof value === "object" &&
+    value !== null &&
+    (answers(bufferByteLength, value) || answers(sharedByteLength, value))
   )
 }
 

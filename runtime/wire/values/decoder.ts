@@ -444,7 +444,9 @@ function isOpenFor(keys: readonly string[], prototype: object | null): boolean {
 /** Whether no prototype of an array has an item of its own, which assignment to an index would meet. */
 function arraysAreOpen(): boolean {
   return (
-    prototypeOf(ArrayPrototype) === ObjectPrototype && !startsWithIndex(ArrayPrototype) && !startsWithIndex(ObjectPrototype)
+    prototypeOf(ArrayPrototype) === ObjectPrototype &&
+    !startsWithIndex(ArrayPrototype) &&
+    !startsWithIndex(ObjectPrototype)
   )
 }
 

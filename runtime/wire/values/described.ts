@@ -1,6 +1,17 @@
 // What stands in a decoded value for something that means nothing on this side: named, harmless, and never mistaken for data.
 
-import { defineOwn, objectCreate, objectFreeze, ObjectPrototype, prototypeOf, setPrototype, WeakMapOf, weakMapGet, weakMapSet, withoutPrototype } from "../../../stdlib/intrinsics.ts"
+import {
+  defineOwn,
+  objectCreate,
+  objectFreeze,
+  ObjectPrototype,
+  prototypeOf,
+  setPrototype,
+  WeakMapOf,
+  weakMapGet,
+  weakMapSet,
+  withoutPrototype,
+} from "../../../stdlib/intrinsics.ts"
 
 /** A value that could not travel: `what` says what kind of thing it is, `text` how it displayed where it lives. */
 export class Placeholder {
@@ -41,7 +52,11 @@ function basedOn(className: string, base: object | null): object {
   setPrototype(constructor, null)
   defineOwn(constructor, "name", withoutPrototype({ value: className, configurable: true }))
   defineOwn(constructor, "prototype", withoutPrototype({ value: prototype, writable: false }))
-  defineOwn(prototype, "constructor", withoutPrototype({ value: constructor, writable: true, enumerable: false, configurable: true }))
+  defineOwn(
+    prototype,
+    "constructor",
+    withoutPrototype({ value: constructor, writable: true, enumerable: false, configurable: true }),
+  )
   weakMapSet(describedNames, prototype, className)
   return prototype
 }

@@ -440,5 +440,13 @@ function sameKeys(a: readonly string[], b: readonly string[]): boolean {
 }
 
 function newPrototypeInfo(mode: number): PrototypeInfo {
-  return { mode, className: "", hasPrivateNames: false, brand: "ordinary", builtin: undefined, shapes: newList(), shapeCount: 0 }
+  return {
+    mode,
+    className: "",
+    hasPrivateNames: false,
+    brand: "ordinary",
+    builtin: undefined,
+    shapes: newList(),
+    shapeCount: 0,
+  }
 }

@@ -68,7 +68,8 @@ export function packValue(value: PackedInput): Uint8Array {
 /** Throws `MalformedValueError` for bytes `packValue` did not make. Chunks may share the memory of `bytes`. */
 export function unpackValue(bytes: Uint8Array): { table: Primitive[]; chunks: Uint8Array[] } {
   const envelope: unknown = unpackEnvelope(bytes)
-  if (!Array.isArray(envelope) || envelope.length !== 4 || envelope[0] !== magic) fail("the envelope is not one of ours")
+  if (!Array.isArray(envelope) || envelope.length !== 4 || envelope[0] !== magic)
+    fail("the envelope is not one of ours")
   const [, items, exceptions, chunks] = envelope as unknown[]
   if (!Array.isArray(items) || !Array.isArray(exceptions) || !Array.isArray(chunks)) fail("a part is missing")
   const table = items as unknown[]

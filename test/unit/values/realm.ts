@@ -56,12 +56,20 @@ const importLine = /^import\s[^;]*?from\s+"([^"]+)";?$/gm
 function collect(path: URL, seen: Map<string, string>): void {
   if (seen.has(path.href)) return
   seen.set(path.href, "")
-  const compiled = transformSync(path.pathname, readFileSync(path, "utf8"), { typescript: { onlyRemoveTypeImports: true } })
+  const compiled = transformSync(path.pathname, readFileSync(path, "utf8"), {
+    typescript: { onlyRemoveTypeImports: true },
+  })
   if (compiled.errors.length > 0) throw new Error(compiled.errors[0]?.message)
   for (const match of compiled.code.matchAll(importLine)) collect(new URL(match[1] as string, path), seen)
   // Set again, so that a file stands after what it imports.
   seen.delete(path.href)
-  seen.set(path.href, compiled.code.replaceAll(importLine, "").replaceAll(/^export \{.*\};?$/gm, "").replaceAll(/^export /gm, ""))
+  seen.set(
+    path.href,
+    compiled.code
+      .replaceAll(importLine, "")
+      .replaceAll(/^export \{.*\};?$/gm, "")
+      .replaceAll(/^export /gm, ""),
+  )
 }
 
 function bundle(): string {

@@ -6,7 +6,9 @@ test("smoke", () => {
   const r = bootRealm()
   const hooks = { referenceOf: r.references.nameOf }
   const back = { resolveReference: r.references.resolve }
-  const v = r.run(`(() => { const a = { a: 1, b: [1, null, undefined, "x"], m: new Map([["k", { d: new Date(5) }]]), e: new TypeError("boo"), f: Math.max, z: -0, s: "\\ud800" }; a.self = a; return a })()`)
+  const v = r.run(
+    `(() => { const a = { a: 1, b: [1, null, undefined, "x"], m: new Map([["k", { d: new Date(5) }]]), e: new TypeError("boo"), f: Math.max, z: -0, s: "\\ud800" }; a.self = a; return a })()`,
+  )
   const out = r.encodeValue(v, hooks)
   if (!("table" in out)) throw new Error(JSON.stringify(out))
   const bytes = packValue(out)
