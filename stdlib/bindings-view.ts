@@ -5,7 +5,7 @@
 //
 // The queue is the shell's, because the shell outlives the thread. Here only the objects themselves are kept, so that an eval which ends
 // by itself binds the very object that was put.
-import { arrayAppend, defineOwn, FunctionPrototype, iteratorSymbol, objectFreeze, setPrototype, TypeErrorOf } from "./intrinsics.ts"
+import { arrayPush, defineOwn, FunctionPrototype, iteratorSymbol, objectFreeze, setPrototype, TypeErrorOf } from "./intrinsics.ts"
 import { kindError, opWrite } from "./bridge.ts"
 import type { Bridge } from "./bridge.ts"
 import type { Environment } from "./environment.ts"
@@ -57,7 +57,7 @@ export class BindingsView {
   values(): unknown[] {
     const values: unknown[] = []
     const keys = this.keys()
-    for (let index = 0; index < keys.length; index++) arrayAppend(values, this.at(keys[index]!))
+    for (let index = 0; index < keys.length; index++) arrayPush(values, this.at(keys[index]!))
     return values
   }
 
@@ -92,7 +92,7 @@ function write(source: ViewSource, op: string, key: string, value: unknown, payl
     for (let index = at + 2; index < refusal.length; index++) message += refusal[index]!
     throw kindError(kind, message)
   }
-  arrayAppend(source.held, value)
+  arrayPush(source.held, value)
 }
 
 function checkKey(key: unknown, method: string): string {

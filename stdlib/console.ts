@@ -5,7 +5,7 @@
 import { MapOf, mapDelete, mapGet, mapSet, NumberOf, stringRepeat, stringSlice, StringOf } from "./intrinsics.ts"
 import { opNow, opOutput } from "./bridge.ts"
 import type { Bridge } from "./bridge.ts"
-import { formatConsole } from "./preview.ts"
+import { formatConsole } from "./format-console.ts"
 
 type Log = (...args: unknown[]) => void
 

@@ -4,7 +4,7 @@
 // gets the same back; the values stay here, in the environment, the run and the queue. All of it is made before user code runs and
 // uses captured built-ins only.
 import {
-  arrayAppend,
+  arrayPush,
   defineOwn,
   descriptorOf,
   objectFreeze,
@@ -250,12 +250,12 @@ export function bootRealm(host: HostFunction, id: string, kind: string, profile:
     /** Encodes these locals, or all. */
     encode(names: readonly string[] | undefined) {
       const entries: { name: string; value: unknown }[] = []
-      if (names === undefined) environment.forEachLocal((found, value) => arrayAppend(entries, { name: found, value }))
+      if (names === undefined) environment.forEachLocal((found, value) => arrayPush(entries, { name: found, value }))
       else {
         for (let index = 0; index < names.length; index++) {
           const wanted = names[index]!
           const state = environment.kindOf(wanted)
-          if (state === "local" || state === "readonly") arrayAppend(entries, { name: wanted, value: environment.read(wanted) })
+          if (state === "local" || state === "readonly") arrayPush(entries, { name: wanted, value: environment.read(wanted) })
         }
       }
       return encodeBindings(entries, encodeHooks)

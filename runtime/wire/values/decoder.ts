@@ -1,0 +1,460 @@
+// Rebuilds the objects of a node table with the built-ins of the side it runs on.
+//
+// Tables may come from a damaged store or a hostile host, so every item is checked before it is used: what is wrong ends in a
+// `MalformedValueError`, and nothing is allocated that the table does not pay for. Like the encoder it keeps a stack of its own: a frame holds
+// an object that exists already and the slots it still waits for. No setter can run: properties are assigned only while no
+// prototype has anything under their names, and defined otherwise.
+
+import {
+  ArrayPrototype,
+  DataViewOf,
+  defineOwn,
+  mapGet,
+  MapOf,
+  mapSet,
+  newList,
+  ObjectPrototype,
+  objectHasOwn,
+  ownHooks,
+  ownKeysOf,
+  preventExtensions,
+  prototypeOf,
+  putOwn,
+  readDouble,
+  readInteger,
+  setAdd,
+  setPrototype,
+  stringCodeAt,
+  symbolFor,
+  SymbolOf,
+  typedArrayBuffer,
+  typedArrayOffset,
+  withoutPrototype,
+  type Primitive,
+} from "../../../stdlib/intrinsics.ts"
+import { isRecordedProxy, makeProxy } from "../../../stdlib/proxy-record.ts"
+import {
+  attrAccessor,
+  attrConfigurable,
+  attrEnumerable,
+  attrWritable,
+  opArray,
+  opClassPrototype,
+  opNull,
+  opPlaceholder,
+  opProxy,
+  opRef,
+  opReference,
+  opShape,
+  opShaped,
+  opSymbolRegistered,
+  opSymbolUnique,
+  opSymbolWellKnown,
+  protoClass,
+  protoNull,
+  protoPlain,
+  proxyDepthMax,
+} from "./format.ts"
+import { describedPrototype, Placeholder, rebasePrototype } from "./described.ts"
+import { decodeKind } from "./decode-kinds.ts"
+import { MalformedValueError } from "./malformed.ts"
+import { wellKnownSymbol } from "./symbols.ts"
+import type { DecodeHooks } from "./hooks.ts"
+
+const decodeHookNames = ["resolveReference", "prototypeOf"] as const
+
+const awaitsFields = 0
+const awaitsItems = 1
+const awaitsGeneral = 2
+const awaitsEntries = 3
+const awaitsMembers = 4
+
+interface DecodedShape {
+  readonly keys: readonly string[]
+  readonly prototype: object | null
+  /** Nothing on the prototype chain bears one of the keys, so assignment makes an own property and runs nothing. */
+  readonly isOpen: boolean
+}
+
+interface General {
+  readonly object: object
+  readonly hasPrototype: boolean
+  readonly isSealed: boolean
+  readonly attributes: number[]
+  readonly count: number
+  readonly values: unknown[]
+}
+
+export class ValueDecoder {
+  readonly hooks: DecodeHooks
+  at = 0
+  #table: ArrayLike<Primitive>
+  #length: number
+  #chunks: ArrayLike<Uint8Array>
+  #chunkCount: number
+  #objects: unknown[] = newList()
+  #count = 0
+  #shapes: DecodedShape[] = newList()
+  #shapeCount = 0
+  #described = new MapOf<string, object>()
+  #arraysAreOpen: boolean | undefined
+  #proxyDepth = 0
+  #depth = 0
+  #kinds: number[] = newList()
+  #owners: unknown[] = newList()
+  #details: unknown[] = newList()
+  #positions: number[] = newList()
+  #ends: number[] = newList()
+  #keys: unknown[] = newList()
+
+  constructor(table: ArrayLike<Primitive>, chunks: ArrayLike<Uint8Array>, given: DecodeHooks) {
+    this.#table = table
+    this.#length = table.length
+    this.#chunks = chunks
+    this.#chunkCount = chunks.length
+    this.hooks = ownHooks(given, decodeHookNames)
+  }
+
+  fail(problem: string): never {
+    throw new MalformedValueError(`${problem} at item ${this.at} of ${this.#length}`)
+  }
+
+  get atEnd(): boolean {
+    return this.at === this.#length
+  }
+
+  readRoot(): unknown {
+    const value = this.readSlot()
+    while (this.#depth > 0) this.#continueFrame()
+    return value
+  }
+
+  read(): Primitive {
+    if (this.at >= this.#length) this.fail("the table ends too early")
+    return this.#table[this.at++]
+  }
+
+  /** A whole number from 0 up to `max`. */
+  readCount(max: number): number {
+    const item = this.read()
+    if (typeof item !== "number" || !(item >= 0 && item <= max) || item % 1 !== 0) this.fail("a count is out of range")
+    return item
+  }
+
+  /** A count of slots of which each takes at least one item, so that no table can ask for more than its own size. */
+  readSlotCount(itemsPerSlot: number): number {
+    const count = this.readCount(0xffffffff)
+    if (count * itemsPerSlot > this.#length - this.at) this.fail("a count exceeds the table")
+    return count
+  }
+
+  readText(): string {
+    const item = this.read()
+    if (typeof item !== "string") this.fail("a string was expected")
+    return item
+  }
+
+  readChunk(): Uint8Array {
+    return this.#chunks[this.readCount(this.#chunkCount - 1)] as Uint8Array
+  }
+
+  /** Gives the object, symbol or proxy the next number, as the encoder did. */
+  keep<T>(value: T): T {
+    this.#objects[this.#count++] = value
+    return value
+  }
+
+  readSlot(): unknown {
+    const item = this.read()
+    return item === null ? this.#readOp(this.readCount(0xffffffff)) : item
+  }
+
+  #readOp(op: number): unknown {
+    if (op >= opShaped) {
+      if (op - opShaped >= this.#shapeCount) this.fail("an unknown shape")
+      return this.#readShaped(this.#shapes[op - opShaped] as DecodedShape)
+    }
+    switch (op) {
+      case opNull:
+        return null
+      case opRef: {
+        const id = this.readCount(0xffffffff)
+        if (id >= this.#count) this.fail("a reference to an object that is not there yet")
+        return this.#objects[id]
+      }
+      case opShape:
+        return this.#readShaped(this.#readShape())
+      case opArray: {
+        const count = this.readSlotCount(1)
+        return this.#readItems(this.keep([]), count)
+      }
+      case opSymbolWellKnown:
+        return wellKnownSymbol(this.readText()) ?? this.fail("an unknown well-known symbol")
+      case opSymbolRegistered:
+        return symbolFor(this.readText())
+      case opSymbolUnique: {
+        const description = this.read()
+        if (description !== undefined && typeof description !== "string") this.fail("a symbol's description is no text")
+        return this.keep(SymbolOf(description))
+      }
+      case opReference: {
+        const id = this.readText()
+        return this.hooks.resolveReference?.(id) ?? new Placeholder("a reference", id)
+      }
+      case opClassPrototype:
+        return this.#classPrototype(this.readText())
+      case opPlaceholder:
+        return this.keep(new Placeholder(this.readText(), this.readText()))
+      case opProxy:
+        return this.#readProxy()
+      default:
+        return decodeKind(this, op)
+    }
+  }
+
+  #readProxy(): object {
+    if (this.#proxyDepth >= proxyDepthMax) this.fail("proxies of too many proxies")
+    this.#proxyDepth++
+    const target = this.readSlot()
+    const handler = this.readSlot()
+    this.#proxyDepth--
+    if (!isObject(target) || !isObject(handler)) this.fail("a proxy of no object")
+    return this.keep(makeProxy(target, handler))
+  }
+
+  #classPrototype(name: string): object {
+    const known = this.hooks.prototypeOf?.(name) ?? mapGet(this.#described, name)
+    if (known !== undefined) return known
+    const made = describedPrototype(name)
+    mapSet(this.#described, name, made)
+    return made
+  }
+
+  #readShape(): DecodedShape {
+    const mode = this.readCount(protoClass)
+    const prototype =
+      mode === protoPlain ? ObjectPrototype : mode === protoNull ? null : this.#classPrototype(this.readText())
+    const count = this.readSlotCount(1)
+    const keys: string[] = newList()
+    for (let i = 0; i < count; i++) keys[i] = this.readText()
+    const shape = { keys, prototype, isOpen: isOpenFor(keys, prototype) }
+    this.#shapes[this.#shapeCount++] = shape
+    return shape
+  }
+
+  #readShaped(shape: DecodedShape): object {
+    const { keys, prototype, isOpen } = shape
+    const object = this.keep({}) as Record<string, unknown>
+    if (!isOpen && prototype !== ObjectPrototype) setPrototype(object, prototype)
+    const count = keys.length
+    for (let i = 0; i < count; i++) {
+      const item = this.#peekPlain()
+      if (item === suspended) {
+        this.#push(awaitsFields, object, shape, i, count)
+        return object
+      }
+      if (isOpen) object[keys[i] as string] = item
+      else putOwn(object, keys[i] as string, item)
+    }
+    if (isOpen && prototype !== ObjectPrototype) setPrototype(object, prototype)
+    return object
+  }
+
+  /** The next item when it stands for itself or for `null`, consumed; else `suspended`, and nothing is consumed. */
+  #peekPlain(): unknown {
+    const item = this.read()
+    if (item !== null) return item
+    if (this.at < this.#length && this.#table[this.at] === opNull) {
+      this.at++
+      return null
+    }
+    this.at--
+    return suspended
+  }
+
+  #readItems(array: unknown[], count: number): unknown[] {
+    const isOpen = (this.#arraysAreOpen ??= arraysAreOpen())
+    for (let i = 0; i < count; i++) {
+      const item = this.#peekPlain()
+      if (item === suspended) {
+        this.#push(awaitsItems, array, undefined, i, count)
+        return array
+      }
+      if (isOpen) array[i] = item
+      else putOwn(array, i, item)
+    }
+    return array
+  }
+
+  /** An array of the numbers in a chunk, little-endian doubles or 32-bit integers. */
+  numbers(chunk: Uint8Array, count: number, itemBytes: number): number[] {
+    const array: number[] = this.keep([])
+    const isOpen = (this.#arraysAreOpen ??= arraysAreOpen())
+    const view = new DataViewOf(typedArrayBuffer(chunk), typedArrayOffset(chunk), count * itemBytes)
+    for (let i = 0; i < count; i++) {
+      const number = itemBytes === 8 ? readDouble(view, i * 8, true) : readInteger(view, i * 4, true)
+      if (isOpen) array[i] = number
+      else putOwn(array, i, number)
+    }
+    return array
+  }
+
+  /** Reads the header of the general form and waits for its slots. */
+  pushGeneral(object: object): void {
+    const hasPrototype = this.readCount(1) === 1
+    const isSealed = this.readCount(1) === 1
+    const count = this.readSlotCount(3)
+    const attributes: number[] = newList()
+    let slots = hasPrototype ? 1 : 0
+    for (let i = 0; i < count; i++) {
+      const bits = this.readCount(15)
+      attributes[i] = bits
+      slots += (bits & attrAccessor) === 0 ? 2 : 3
+    }
+    const general: General = { object, hasPrototype, isSealed, attributes, count, values: newList() }
+    if (slots === 0) this.#finishGeneral(general)
+    else this.#push(awaitsGeneral, general.values, general, 0, slots)
+  }
+
+  pushEntries(map: object, count: number): void {
+    if (count > 0) this.#push(awaitsEntries, map, undefined, 0, count * 2)
+  }
+
+  pushMembers(set: object, count: number): void {
+    if (count > 0) this.#push(awaitsMembers, set, undefined, 0, count)
+  }
+
+  #push(kind: number, owner: unknown, detail: unknown, position: number, end: number): void {
+    const depth = this.#depth++
+    this.#kinds[depth] = kind
+    this.#owners[depth] = owner
+    this.#details[depth] = detail
+    this.#positions[depth] = position
+    this.#ends[depth] = end
+  }
+
+  #continueFrame(): void {
+    const top = this.#depth - 1
+    const end = this.#ends[top] as number
+    let position = this.#positions[top] as number
+    while (position < end) {
+      const at = position
+      this.#positions[top] = ++position
+      this.#deliver(top, at, this.readSlot())
+      if (this.#depth !== top + 1) return
+    }
+    this.#depth = top
+    const kind = this.#kinds[top]
+    if (kind === awaitsGeneral) this.#finishGeneral(this.#details[top] as General)
+    else if (kind === awaitsFields) {
+      const { prototype, isOpen } = this.#details[top] as DecodedShape
+      if (isOpen && prototype !== ObjectPrototype) setPrototype(this.#owners[top] as object, prototype)
+    }
+    this.#owners[top] = undefined
+    this.#details[top] = undefined
+  }
+
+  #deliver(top: number, at: number, value: unknown): void {
+    const owner = this.#owners[top] as Record<PropertyKey, unknown>
+    switch (this.#kinds[top]) {
+      case awaitsFields: {
+        const shape = this.#details[top] as DecodedShape
+        const key = shape.keys[at] as string
+        if (shape.isOpen) owner[key] = value
+        else putOwn(owner, key, value)
+        return
+      }
+      case awaitsItems:
+        if (this.#arraysAreOpen === true) owner[at] = value
+        else putOwn(owner, at, value)
+        return
+      case awaitsGeneral:
+        owner[at] = value
+        return
+      case awaitsEntries:
+        if (at % 2 === 0) this.#keys[top] = value
+        else mapSet(owner as unknown as Map<unknown, unknown>, this.#keys[top], value)
+        return
+      default:
+        setAdd(owner as unknown as Set<unknown>, value)
+    }
+  }
+
+  #finishGeneral(general: General): void {
+    const { object, values, attributes, count } = general
+    let at = 0
+    if (general.hasPrototype) {
+      const prototype = values[at++]
+      if (prototype !== null && !isObject(prototype)) this.fail("a prototype that is no object")
+      // A proxy's trap would run if the chain were searched for cycles through it; the engine stops at it instead.
+      if (!setPrototype(object, rebasePrototype(prototype, object))) this.fail("a prototype that cannot be set")
+    }
+    for (let i = 0; i < count; i++) {
+      const key = values[at++]
+      if (typeof key !== "string" && typeof key !== "symbol") this.fail("a property key of another type")
+      const bits = attributes[i] as number
+      const isAccessor = (bits & attrAccessor) !== 0
+      const first = values[at++]
+      const second = isAccessor ? values[at++] : undefined
+      const descriptor: PropertyDescriptor = isAccessor
+        ? { get: accessorPart(first), set: accessorPart(second) as (value: unknown) => void }
+        : { value: first, writable: (bits & attrWritable) !== 0 }
+      descriptor.enumerable = (bits & attrEnumerable) !== 0
+      descriptor.configurable = (bits & attrConfigurable) !== 0
+      if (!this.#define(object, key, withoutPrototype(descriptor))) this.fail("a property that cannot be defined")
+    }
+    if (general.isSealed) preventExtensions(object)
+  }
+
+  #define(object: object, key: string | symbol, descriptor: PropertyDescriptor): boolean {
+    try {
+      return defineOwn(object, key, descriptor)
+    } catch {
+      // Only a hostile table defines what an array or view throws at, such as a length of -1.
+      return false
+    }
+  }
+}
+
+const suspended: unknown = withoutPrototype({})
+
+/** Half of an accessor that means nothing on this side stays a missing half: reading it gives `undefined`. */
+function accessorPart(value: unknown): () => unknown {
+  return (typeof value === "function" ? value : undefined) as () => unknown
+}
+
+function isObject(value: unknown): value is object {
+  return (typeof value === "object" && value !== null) || typeof value === "function"
+}
+
+function isOpenFor(keys: readonly string[], prototype: object | null): boolean {
+  let link = prototype === null ? ObjectPrototype : prototype
+  for (;;) {
+    if (isRecordedProxy(link)) return false
+    for (let i = 0; i < keys.length; i++) if (objectHasOwn(link, keys[i] as string)) return false
+    const next = link === ObjectPrototype ? null : prototypeOf(link)
+    if (next === null) break
+    link = next
+  }
+  // The object is filled as `{}` and gets its prototype after, so `Object.prototype` counts in any case.
+  for (let i = 0; i < keys.length; i++) if (objectHasOwn(ObjectPrototype, keys[i] as string)) return false
+  return true
+}
+
+/** Whether no prototype of an array has an item of its own, which assignment to an index would meet. */
+function arraysAreOpen(): boolean {
+  return (
+    prototypeOf(ArrayPrototype) === ObjectPrototype &&
+    !startsWithIndex(ArrayPrototype) &&
+    !startsWithIndex(ObjectPrototype)
+  )
+}
+
+/** Indices come first among own keys. */
+function startsWithIndex(object: object): boolean {
+  const keys = ownKeysOf(object)
+  const key = keys.length > 0 ? keys[0] : undefined
+  if (typeof key !== "string" || key.length === 0) return false
+  const code = stringCodeAt(key, 0)
+  return code >= 48 && code <= 57
+}

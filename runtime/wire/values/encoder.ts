@@ -1,0 +1,452 @@
+// Flattens a graph of live objects into a node table. One instance encodes one table.
+//
+// It works on a stack of frames of its own, so nesting is bounded by memory and not by the engine's stack. Plain objects and
+// ordinary arrays, which most data is made of, are handled here with as few questions per object as exactness allows: own names,
+// own symbols, one descriptor per property, prototype, extensibility. Everything else is in `encode-kinds.ts`. No question asked
+// here can run session code; properties are read through descriptors, and read again directly only after every one of the object's
+// descriptors was seen to be plain data, since nothing can change in between.
+//
+// Pushing a frame means "this object's remaining slots follow, after those of the frames above". The decoder pushes the same frames
+// at the same items, which is all that keeps the two in step.
+
+import {
+  arrayIsArray,
+  ArrayPrototype,
+  descriptorOf,
+  isExtensible,
+  MapOf,
+  mapGet,
+  mapSet,
+  newList,
+  objectHasOwn,
+  objectKeys,
+  objectNames,
+  ObjectPrototype,
+  objectSymbols,
+  ownHooks,
+  prototypeOf,
+  symbolDescription,
+  symbolKeyFor,
+  type Primitive,
+} from "../../../stdlib/intrinsics.ts"
+import { candidateBrand, opaqueBuiltin, type Brand } from "../../../stdlib/brands.ts"
+import { isRecordedProxy } from "../../../stdlib/proxy-record.ts"
+import { pathStep, quoteText, symbolText } from "../../../stdlib/quote.ts"
+import { wellKnownSymbolName } from "./symbols.ts"
+import { writeFunction, writeOther, writeProxy } from "./encode-kinds.ts"
+import {
+  opArray,
+  opNull,
+  opPlaceholder,
+  opRef,
+  opReference,
+  opShape,
+  opShaped,
+  opSymbolRegistered,
+  opSymbolUnique,
+  opSymbolWellKnown,
+  protoClass,
+  protoNull,
+  protoPlain,
+} from "./format.ts"
+import type { EncodeHooks } from "./hooks.ts"
+
+/** Hooks may be left out; what is missing must not be looked up on `Object.prototype`. */
+const encodeHookNames = ["referenceOf", "classOf", "isProxy", "standInPrototype", "viewsAreSlices"] as const
+
+const frameFields = 0
+const frameItems = 1
+const frameSlots = 2
+
+/** Shapes remembered per prototype; a program's hot objects rarely alternate between more. */
+const recentShapesMax = 8
+
+interface Shape {
+  readonly index: number
+  readonly keys: readonly string[]
+}
+
+/** What is known of a prototype, looked up once per encode. */
+export interface PrototypeInfo {
+  /** One of `protoPlain`, `protoNull`, `protoClass`; -1 when its objects need the general form. */
+  readonly mode: number
+  readonly className: string
+  readonly hasPrivateNames: boolean
+  readonly brand: Brand
+  /** The built-in class on the chain whose internal state nobody can read, as in `Intl.Collator`. */
+  readonly builtin: string | undefined
+  readonly shapes: Shape[]
+  shapeCount: number
+}
+
+/** What the slots of a list are in a path: property keys, or the entries of a map or set. */
+export type SlotLabels = readonly (string | symbol)[] | "map" | "set"
+
+export type EphemeralPolicy = "stop" | "placeholder" | "scan"
+
+export class ValueEncoder {
+  readonly hooks: EncodeHooks
+  readonly policy: EphemeralPolicy
+  table: Primitive[] = newList()
+  length = 0
+  chunks: Uint8Array[] = newList()
+  chunkCount = 0
+  /** Numbers of objects and unique symbols. A scan of many bindings keeps one map: a number below `base` belongs to an earlier one. */
+  ids = new MapOf<unknown, number>()
+  base = 0
+  count = 0
+  /** Bytes written, estimated from below: two for a slot, one for a character. */
+  weight = 0
+  limit: number
+  tooLarge = false
+  ephemeral: { what: string; path: string } | undefined
+  /** How many proxies of proxies are being written. */
+  proxyDepth = 0
+  /** Called when an object of an earlier binding is met; set only for a scan. */
+  onShared: ((id: number) => void) | undefined
+
+  #prototypes = new MapOf<object, PrototypeInfo>()
+  #plain = newPrototypeInfo(protoPlain)
+  #null = newPrototypeInfo(protoNull)
+  #shapeCount = 0
+  #scratch: unknown[] = newList()
+  #depth = 0
+  #kinds: number[] = newList()
+  #objects: unknown[] = newList()
+  #lists: unknown[] = newList()
+  #positions: number[] = newList()
+  #ends: number[] = newList()
+  #root = ""
+
+  constructor(given: EncodeHooks, policy: EphemeralPolicy, limit: number) {
+    this.hooks = ownHooks(given, encodeHookNames)
+    this.policy = policy
+    this.limit = limit
+  }
+
+  /** Forgets the table but not the numbers: the next binding of a scan. */
+  restart(): void {
+    this.table = newList()
+    this.length = 0
+    this.chunks = newList()
+    this.chunkCount = 0
+    this.base += this.count
+    this.count = 0
+    this.ephemeral = undefined
+    this.#prototypes = new MapOf()
+    this.#plain = newPrototypeInfo(protoPlain)
+    this.#null = newPrototypeInfo(protoNull)
+    this.#shapeCount = 0
+  }
+
+  get stopped(): boolean {
+    return this.tooLarge || (this.ephemeral !== undefined && this.policy === "stop")
+  }
+
+  /** Writes one root and everything it reaches. `name` begins the paths of what is found there. */
+  writeRoot(value: unknown, name: string): void {
+    this.#root = name
+    this.#depth = 0
+    this.writeValue(value)
+    while (this.#depth > 0 && !this.stopped) this.#continueFrame()
+  }
+
+  put(item: Primitive): void {
+    this.table[this.length++] = item
+  }
+
+  putOp(op: number): void {
+    this.table[this.length++] = null
+    this.table[this.length++] = op
+    this.weight += 2
+  }
+
+  /** Gives the object, symbol or proxy the next number. */
+  mark(value: unknown): void {
+    mapSet(this.ids, value, this.base + this.count++)
+  }
+
+  addChunk(bytes: Uint8Array, byteLength: number): void {
+    this.weight += byteLength
+    this.put(this.chunkCount)
+    this.chunks[this.chunkCount++] = bytes
+  }
+
+  /** Whether so many more bytes would be too many; then the encoding ends. */
+  exceeds(bytes: number): boolean {
+    if (this.weight + bytes > this.limit) this.tooLarge = true
+    return this.tooLarge
+  }
+
+  writeValue(value: unknown): void {
+    switch (typeof value) {
+      case "string":
+        if (!this.exceeds(value.length)) this.weight += value.length
+        this.put(value)
+        return
+      case "number":
+      case "boolean":
+      case "bigint":
+      case "undefined":
+        this.put(value)
+        return
+      case "symbol":
+        this.#writeSymbol(value)
+        return
+      case "function":
+      case "object":
+        if (value === null) this.putOp(opNull)
+        else this.#writeObject(value)
+    }
+  }
+
+  /** The known ways to write a value by name or number; `false` when it is new. */
+  #writeKnown(value: object | symbol): boolean {
+    const known = mapGet(this.ids, value)
+    if (known === undefined) return false
+    if (known >= this.base) {
+      this.putOp(opRef)
+      this.put(known - this.base)
+    } else {
+      this.putOp(opNull)
+      this.onShared?.(known)
+    }
+    return true
+  }
+
+  #writeObject(object: object): void {
+    if (this.#writeKnown(object)) return
+    const reference = this.hooks.referenceOf(object)
+    if (reference !== undefined) {
+      this.putOp(opReference)
+      this.put(reference)
+      return
+    }
+    if (this.exceeds(2)) return
+    if (isRecordedProxy(object)) writeProxy(this, object)
+    else if (this.hooks.isProxy?.(object) === true) this.writeEphemeral(object, "a proxy")
+    else if (typeof object === "function") writeFunction(this, object)
+    else if (arrayIsArray(object)) {
+      if (!this.#writeArray(object)) writeOther(this, object, prototypeOf(object), "array", undefined)
+    } else {
+      const prototype = prototypeOf(object)
+      const info =
+        prototype === ObjectPrototype ? this.#plain : prototype === null ? this.#null : this.infoOf(prototype)
+      if (info.mode >= 0 && !info.hasPrivateNames && this.#writeShaped(object, info)) return
+      writeOther(this, object, prototype, info.brand, info)
+    }
+  }
+
+  infoOf(prototype: object): PrototypeInfo {
+    const known = mapGet(this.#prototypes, prototype)
+    if (known !== undefined) return known
+    const found = isRecordedProxy(prototype) ? undefined : this.hooks.classOf?.(prototype)
+    const brand = candidateBrand(prototype)
+    const builtin = brand === "ordinary" ? opaqueBuiltin(prototype) : undefined
+    const info: PrototypeInfo = {
+      mode: found !== undefined && brand === "ordinary" && builtin === undefined ? protoClass : -1,
+      className: found?.name ?? "",
+      hasPrivateNames: found?.hasPrivateNames ?? false,
+      brand,
+      builtin,
+      shapes: newList(),
+      shapeCount: 0,
+    }
+    mapSet(this.#prototypes, prototype, info)
+    return info
+  }
+
+  /** The quick form: string keys only, all of them plain data with every attribute on, extensible. `false`: nothing was written. */
+  #writeShaped(object: object, info: PrototypeInfo): boolean {
+    if (!isExtensible(object)) return false
+    const keys = objectKeys(object)
+    const count = keys.length
+    if (count === 0 && info.mode !== protoClass) return false
+    if (objectNames(object).length !== count || objectSymbols(object).length !== 0) return false
+    const scratch = this.#scratch
+    for (let i = 0; i < count; i++) {
+      const descriptor = descriptorOf(object, keys[i] as string) as PropertyDescriptor
+      if (!isPlainData(descriptor)) return false
+      scratch[i] = descriptor.value
+    }
+    this.mark(object)
+    this.#writeShape(info, keys)
+    this.weight += count * 2
+    for (let i = 0; i < count; i++) {
+      const value = scratch[i]
+      const type = typeof value
+      if (type === "object" ? value !== null : type === "function" || type === "symbol") {
+        this.#push(frameFields, object, keys, i, count)
+        return true
+      }
+      this.writeValue(value)
+    }
+    return true
+  }
+
+  #writeShape(info: PrototypeInfo, keys: readonly string[]): void {
+    const count = keys.length
+    const { shapes } = info
+    for (let i = 0; i < info.shapeCount && i < recentShapesMax; i++) {
+      const shape = shapes[i] as Shape
+      if (sameKeys(shape.keys, keys)) {
+        this.putOp(opShaped + shape.index)
+        return
+      }
+    }
+    const shape = { index: this.#shapeCount++, keys }
+    shapes[info.shapeCount % recentShapesMax] = shape
+    info.shapeCount++
+    this.putOp(opShape)
+    this.put(info.mode)
+    if (info.mode === protoClass) this.put(info.className)
+    this.put(count)
+    for (let i = 0; i < count; i++) this.writeValue(keys[i])
+  }
+
+  /** Dense, extensible, no property beside its items, all of them plain data. `false`: nothing was written. */
+  #writeArray(array: unknown[]): boolean {
+    if (prototypeOf(array) !== ArrayPrototype || !isExtensible(array)) return false
+    const count = array.length
+    if (this.exceeds(count)) return true
+    if (objectNames(array).length !== count + 1 || objectSymbols(array).length !== 0) return false
+    for (let i = 0; i < count; i++) {
+      const descriptor = descriptorOf(array, i)
+      if (descriptor === undefined || !isPlainData(descriptor)) return false
+    }
+    if (descriptorOf(array, "length")?.writable !== true) return false
+    this.mark(array)
+    this.putOp(opArray)
+    this.put(count)
+    this.weight += count
+    for (let i = 0; i < count; i++) {
+      const value = array[i]
+      const type = typeof value
+      if (type === "object" ? value !== null : type === "function" || type === "symbol") {
+        this.#push(frameItems, array, undefined, i, count)
+        return true
+      }
+      this.writeValue(value)
+    }
+    return true
+  }
+
+  #writeSymbol(symbol: symbol): void {
+    if (this.#writeKnown(symbol)) return
+    const wellKnown = wellKnownSymbolName(symbol)
+    const registered = symbolKeyFor(symbol)
+    if (wellKnown !== undefined) {
+      this.putOp(opSymbolWellKnown)
+      this.writeValue(wellKnown)
+    } else if (registered !== undefined) {
+      this.putOp(opSymbolRegistered)
+      this.writeValue(registered)
+    } else {
+      this.mark(symbol)
+      this.putOp(opSymbolUnique)
+      this.writeValue(symbolDescription(symbol))
+    }
+  }
+
+  /** Notes what cannot be encoded, with the path to it, and writes a stand-in that describes it. */
+  writeEphemeral(object: object, what: string, text: string = what): void {
+    this.ephemeral ??= { what, path: this.#path() }
+    this.mark(object)
+    this.putOp(opPlaceholder)
+    this.put(what)
+    this.writeValue(text)
+  }
+
+  /** Has the slots of `list` written after what is being written now, before anything below. `labels` names them in paths. */
+  pushSlots(list: unknown[], count: number, labels: SlotLabels): void {
+    if (count > 0) this.#push(frameSlots, list, labels, 0, count)
+  }
+
+  #push(kind: number, object: unknown, list: unknown, position: number, end: number): void {
+    const depth = this.#depth++
+    this.#kinds[depth] = kind
+    this.#objects[depth] = object
+    this.#lists[depth] = list
+    this.#positions[depth] = position
+    this.#ends[depth] = end
+  }
+
+  #continueFrame(): void {
+    const top = this.#depth - 1
+    const kind = this.#kinds[top] as number
+    const object = this.#objects[top] as Record<PropertyKey, unknown>
+    const keys = this.#lists[top] as string[]
+    const end = this.#ends[top] as number
+    let position = this.#positions[top] as number
+    while (position < end) {
+      const value = object[kind === frameFields ? (keys[position] as string) : position]
+      this.#positions[top] = ++position
+      this.writeValue(value)
+      if (this.#depth !== top + 1 || this.stopped) return
+    }
+    this.#depth = top
+    // Dropped references: a finished frame must not keep a large graph alive in this list.
+    this.#objects[top] = undefined
+    this.#lists[top] = undefined
+  }
+
+  #path(): string {
+    let path = this.#root
+    for (let i = 0; i < this.#depth; i++) {
+      const at = (this.#positions[i] as number) - 1
+      const kind = this.#kinds[i]
+      if (kind === frameItems) path += `[${at}]`
+      else if (kind === frameFields) path += pathStep((this.#lists[i] as string[])[at] as string)
+      else path += slotStep(this.#objects[i] as unknown[], this.#lists[i] as SlotLabels, at)
+    }
+    return path
+  }
+}
+
+/** Reads only what every data descriptor has itself; `writable` is missing on an accessor's, and a session may have put one on
+ * `Object.prototype`, hence the last question. */
+function isPlainData(descriptor: PropertyDescriptor): boolean {
+  return descriptor.enumerable === true && descriptor.configurable === true && objectHasOwn(descriptor, "value")
+    ? descriptor.writable === true
+    : false
+}
+
+function slotStep(list: unknown[], labels: SlotLabels, at: number): string {
+  if (labels === "set") return `{${at}}`
+  if (labels !== "map") return pathStep(labels[at] as string | symbol)
+  const key = list[at - (at % 2)]
+  if (at % 2 === 0) return `{key ${at / 2}}`
+  switch (typeof key) {
+    case "string":
+      return `.get(${quoteText(key)})`
+    case "symbol":
+      return `.get(${symbolText(key)})`
+    case "number":
+    case "boolean":
+    case "bigint":
+    case "undefined":
+      return `.get(${key})`
+    case "function":
+    case "object":
+      return key === null ? ".get(null)" : `.get({key ${(at - 1) / 2}})`
+  }
+}
+
+function sameKeys(a: readonly string[], b: readonly string[]): boolean {
+  const count = a.length
+  if (count !== b.length) return false
+  for (let i = 0; i < count; i++) if (a[i] !== b[i]) return false
+  return true
+}
+
+function newPrototypeInfo(mode: number): PrototypeInfo {
+  return {
+    mode,
+    className: "",
+    hasPrivateNames: false,
+    brand: "ordinary",
+    builtin: undefined,
+    shapes: newList(),
+    shapeCount: 0,
+  }
+}

@@ -1,0 +1,42 @@
+// What the encoder and decoder ask of the side they run on. Types only: nothing of this file exists at run time.
+//
+// A hook is asked about objects of session code, so it must answer without running any: look the object up in a Map, never read a
+// property of it.
+
+import type { Primitive } from "../../../stdlib/intrinsics.ts"
+
+export interface EncodeHooks {
+  /** The stable name of an object both sides know: intrinsics, singletons, sessions, current instances of definitions. */
+  referenceOf(object: object): string | undefined
+  /** The session class whose prototype this is. */
+  classOf?(prototype: object): { readonly name: string; readonly hasPrivateNames: boolean } | undefined
+  /** A proxy the realm has no record of, as in the embedder's process; it is then described, never asked. */
+  isProxy?(object: object): boolean
+  /** The prototype to treat this one as; the embedder's process names `Uint8Array.prototype` for Node's `Buffer.prototype`. */
+  standInPrototype?(prototype: object): object | undefined
+  /** Encode only the bytes a view shows, as a buffer of its own. For Node's pooled Buffers, whose neighbours are none of ours. */
+  readonly viewsAreSlices?: boolean
+}
+
+export interface DecodeHooks {
+  /** The object of that name here, or `undefined` when it means nothing on this side: it becomes a placeholder. */
+  resolveReference?(id: string): object | undefined
+  /** The prototype of the session class of that name; `undefined` makes one that knows only the name. */
+  prototypeOf?(className: string): object | undefined
+}
+
+/** Something that lives only while its session is resident, and where it was found. */
+export interface EphemeralFound {
+  readonly what: string
+  readonly path: string
+}
+
+/** An encoded graph: the node table and the bytes it refers to by index. */
+export interface EncodedValue {
+  readonly table: Primitive[]
+  readonly chunks: Uint8Array[]
+}
+
+export interface EncodedGroup extends EncodedValue {
+  readonly names: string[]
+}

@@ -1,0 +1,84 @@
+// The `stack` of an error, read without running session code.
+//
+// V8 formats a stack the first time it is read. Formatting calls `Error.prepareStackTrace` when a session has set one, and reads the
+// error's `name` and `message`, which may be getters or sit behind a proxy. So the hook is shadowed for the length of the reading
+// and put back as it was, and an error whose header cannot be read plainly has no stack here. Once formatted, a stack is a string.
+
+import { isRecordedProxy } from "./proxy-record.ts"
+import {
+  applyFunction,
+  defineOwn,
+  deleteOwn,
+  descriptorOf,
+  ErrorOf,
+  objectHasOwn,
+  prototypeOf,
+  withoutPrototype,
+} from "./intrinsics.ts"
+
+const realmGlobal: object = globalThis
+/** Engines since V8 12 keep `stack` behind an accessor of their own. */
+const nativeStackGetter: unknown = descriptorOf(new ErrorOf("probe"), "stack")?.get
+
+/** The descriptor of an object's own `stack`, as data; `undefined` when there is none that can be read without running code. */
+export function stackDescriptor(object: object): PropertyDescriptor | undefined {
+  if (!objectHasOwn(object, "stack") || !hasPlainHeader(object)) return undefined
+  const prepared = shadow(ErrorOf, "prepareStackTrace", undefined)
+  if (prepared === false) return undefined
+  const named = shadow(realmGlobal, "Error", ErrorOf)
+  try {
+    if (named === false) return undefined
+    const found = descriptorOf(object, "stack") as PropertyDescriptor
+    if (objectHasOwn(found, "value")) return found
+    if (nativeStackGetter === undefined || found.get !== nativeStackGetter) return found
+    return withoutPrototype({
+      value: applyFunction(nativeStackGetter, object, []),
+      writable: true,
+      enumerable: found.enumerable === true,
+      configurable: found.configurable === true,
+    })
+  } finally {
+    if (named !== false) unshadow(realmGlobal, "Error", named)
+    unshadow(ErrorOf, "prepareStackTrace", prepared)
+  }
+}
+
+/** The text of an own `stack`; `undefined` when there is none that can be read without running code. */
+export function stackText(object: object): string | undefined {
+  const descriptor = stackDescriptor(object)
+  const value: unknown = descriptor !== undefined && objectHasOwn(descriptor, "value") ? descriptor.value : undefined
+  return typeof value === "string" ? value : undefined
+}
+
+/** Puts a plain value in the property's place; `false` when the session made that impossible. */
+function shadow(owner: object, key: string, value: unknown): PropertyDescriptor | undefined | false {
+  const before = descriptorOf(owner, key)
+  const done = defineOwn(
+    owner,
+    key,
+    withoutPrototype({ value, configurable: before?.configurable ?? true, enumerable: before?.enumerable ?? false }),
+  )
+  return done ? before : false
+}
+
+function unshadow(owner: object, key: string, before: PropertyDescriptor | undefined): void {
+  if (before === undefined) deleteOwn(owner, key)
+  else defineOwn(owner, key, withoutPrototype(before))
+}
+
+function hasPlainHeader(object: object): boolean {
+  let link: object | null = object
+  while (link !== null) {
+    if (isRecordedProxy(link) || !isPlainHeaderOf(link, "name") || !isPlainHeaderOf(link, "message")) return false
+    link = prototypeOf(link)
+  }
+  return true
+}
+
+function isPlainHeaderOf(object: object, key: string): boolean {
+  const descriptor = descriptorOf(object, key)
+  if (descriptor === undefined) return true
+  if (!objectHasOwn(descriptor, "value")) return false
+  const value: unknown = descriptor.value
+  return (typeof value !== "object" || value === null) && typeof value !== "function" && typeof value !== "symbol"
+}

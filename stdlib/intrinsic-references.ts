@@ -1,0 +1,111 @@
+// Stable names for the objects a fresh realm comes with, so that `const log = console.log` is a reference and not lost code.
+//
+// The names are paths from the global object: `Math.max`, `Array.prototype[Symbol.iterator]`, `Int8Array.__proto__`. They must be taken
+// before user code can move anything, and a realm is booted often, so the walk at boot only lists what it meets, in an order that is
+// the same in every realm of an engine; the maps from object to name and back are made when the first of them is asked for.
+
+import {
+  descriptorOf,
+  MapOf,
+  mapGet,
+  mapHas,
+  mapSet,
+  newList,
+  objectHasOwn,
+  ownKeysOf,
+  prototypeOf,
+  SetOf,
+  setAdd,
+  setHas,
+} from "./intrinsics.ts"
+import { pathStep } from "./quote.ts"
+
+export interface IntrinsicReferences {
+  /** The path of an intrinsic; `undefined` for every object that did not come with the realm. */
+  nameOf(object: object): string | undefined
+  /** The intrinsic of that path in this realm; `undefined` when this engine has none. */
+  resolve(name: string): object | undefined
+}
+
+const protoStep = "__proto__"
+
+/** Paths that begin here lead to intrinsics that no global property reaches. */
+const hiddenRoots: readonly { name: string; make: () => unknown }[] = [
+  { name: "%GeneratorFunction%", make: () => prototypeOf(function* () {}) },
+  { name: "%AsyncFunction%", make: () => prototypeOf(async function () {}) },
+  { name: "%AsyncGeneratorFunction%", make: () => prototypeOf(async function* () {}) },
+  { name: "%ArrayIterator%", make: () => prototypeOf([].values()) },
+  { name: "%MapIterator%", make: () => prototypeOf(new Map().values()) },
+  { name: "%SetIterator%", make: () => prototypeOf(new Set().values()) },
+  { name: "%StringIterator%", make: () => prototypeOf(""[Symbol.iterator]()) },
+  { name: "%RegExpStringIterator%", make: () => prototypeOf("".matchAll(/x/g)) },
+]
+
+/** Notes every object reachable from the global object. Called once per realm, at boot, when its globals stand as they will stay. */
+export function captureIntrinsics(global: object): IntrinsicReferences {
+  const objects: object[] = newList()
+  const parents: number[] = newList()
+  const steps: (string | symbol)[] = newList()
+  const seen = new SetOf<object>()
+  let count = 0
+
+  function meet(value: unknown, parent: number, step: string | symbol): void {
+    if ((typeof value !== "object" || value === null) && typeof value !== "function") return
+    if (setHas(seen, value)) return
+    setAdd(seen, value)
+    parents[count] = parent
+    steps[count] = step
+    objects[count++] = value
+  }
+
+  meet(global, -1, "globalThis")
+  for (let i = 0; i < hiddenRoots.length; i++) {
+    const hidden = hiddenRoots[i] as { name: string; make: () => unknown }
+    meet(hidden.make(), -1, hidden.name)
+  }
+  for (let i = 0; i < count; i++) {
+    const object = objects[i] as object
+    const keys = ownKeysOf(object)
+    for (let k = 0; k < keys.length; k++) {
+      const key = keys[k] as string | symbol
+      const descriptor = descriptorOf(object, key) as PropertyDescriptor
+      if (objectHasOwn(descriptor, "value")) meet(descriptor.value, i, key)
+      else {
+        meet(descriptor.get, i, typeof key === "symbol" ? key : `get ${key}`)
+        meet(descriptor.set, i, typeof key === "symbol" ? key : `set ${key}`)
+      }
+    }
+    meet(prototypeOf(object), i, protoStep)
+  }
+
+  let names: Map<object, string> | undefined
+  let byName: Map<string, object> | undefined
+
+  function index(): void {
+    names = new MapOf()
+    byName = new MapOf()
+    for (let i = 0; i < count; i++) {
+      const object = objects[i] as object
+      const parent = parents[i] as number
+      const step = steps[i] as string | symbol
+      const base = parent < 0 ? "" : (mapGet(names, objects[parent]) as string)
+      let name = parent < 0 ? (step as string) : parent === 0 && typeof step === "string" ? step : base + pathStep(step)
+      // An accessor under a symbol gives its two halves the same step; the second one is told apart by a mark.
+      while (mapHas(byName, name)) name += "'"
+      mapSet(names, object, name)
+      mapSet(byName, name, object)
+    }
+  }
+
+  return {
+    nameOf: (object) => {
+      if (!setHas(seen, object)) return undefined
+      if (names === undefined) index()
+      return mapGet(names as Map<object, string>, object)
+    },
+    resolve: (name) => {
+      if (byName === undefined) index()
+      return mapGet(byName as Map<string, object>, name)
+    },
+  }
+}
