@@ -1,1 +1,12 @@
-export {}
+export { Nacre } from "./nacre.ts"
+export type { NacreOptions, OpenOptions } from "./nacre.ts"
+export { EvalFailure, Session } from "./session/session.ts"
+export type { SessionKind } from "./session/session.ts"
+export type { BindingInfo, SessionBindings } from "./session/bindings.ts"
+export type { ErrorRecord, Frame, Outcome, OutcomeStatus, OutcomeValue, OutputChunk, Span } from "./session/outcome.ts"
+export type { EvalOptions } from "./shell/shell.ts"
+export type { Tool, ToolContext } from "./shell/tool-calls.ts"
+export type { EventListener, NacreEvent } from "./events.ts"
+export { NacreError, errorKinds } from "./errors.ts"
+export type { ErrorKind, Retry } from "./errors.ts"
+export type { HostOptions, Limits } from "./options.ts"

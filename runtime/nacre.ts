@@ -293,7 +293,10 @@ export class Nacre {
     })
   }
 
-  async #startShell(id: string, start: Parameters<SessionContext["startShell"]>[1]): ReturnType<SessionContext["startShell"]> {
+  async #startShell(
+    id: string,
+    start: Parameters<SessionContext["startShell"]>[1],
+  ): ReturnType<SessionContext["startShell"]> {
     const session = this.#sessions.get(id)
     const answer = await this.#supervisor("sessions").startChild({ id, restart: "temporary", start })
     if (!answer.ok || answer.process === undefined) {
@@ -337,7 +340,10 @@ export class Nacre {
       throw new NacreError("invalid_options", "A session's id must be a string of 1 to 256 characters.")
     }
     if (!sessionKinds.includes(kind)) {
-      throw new NacreError("invalid_options", `Unknown session kind '${String(kind)}'; known are ${sessionKinds.join(", ")}.`)
+      throw new NacreError(
+        "invalid_options",
+        `Unknown session kind '${String(kind)}'; known are ${sessionKinds.join(", ")}.`,
+      )
     }
     if (profile !== "minimal" && profile !== "standard") {
       throw new NacreError("invalid_options", `Unknown profile '${String(profile)}'; known are minimal, standard.`)
@@ -376,7 +382,8 @@ export class Nacre {
 
   #checkRunning(): void {
     if (this.#state === "running") return
-    if (this.#state === "failed") throw new NacreError("nacre_failed", "This nacre gave up: its hosts could not be kept running.")
+    if (this.#state === "failed")
+      throw new NacreError("nacre_failed", "This nacre gave up: its hosts could not be kept running.")
     throw new NacreError("nacre_stopped", "This nacre has been stopped; start another.")
   }
 

@@ -83,10 +83,16 @@ export function resolveHosts(given: Partial<HostOptions> = {}): HostOptions {
   const hosts = withNumbers("hosts", defaultHosts(), given)
   if (given.max === undefined) hosts.max = Math.max(hosts.max, hosts.min)
   if (hosts.max < hosts.min) {
-    throw new NacreError("invalid_options", `hosts.max (${hosts.max}) is below hosts.min (${hosts.min}); raise max or lower min.`)
+    throw new NacreError(
+      "invalid_options",
+      `hosts.max (${hosts.max}) is below hosts.min (${hosts.min}); raise max or lower min.`,
+    )
   }
   if (hosts.memoryBytesMax < 64 * 1024 * 1024) {
-    throw new NacreError("invalid_options", `hosts.memoryBytesMax must be at least 64 MiB; an empty host needs about 60 MB.`)
+    throw new NacreError(
+      "invalid_options",
+      `hosts.memoryBytesMax must be at least 64 MiB; an empty host needs about 60 MB.`,
+    )
   }
   return hosts
 }
@@ -106,7 +112,10 @@ function withNumbers<T extends object>(group: string, defaults: T, given: Partia
     if (value === undefined && optional) Object.assign(result, { [name]: undefined })
     else if (value === undefined) continue
     else if (typeof value !== "number" || !(value > 0) || (!Number.isInteger(value) && value !== Infinity)) {
-      throw new NacreError("invalid_options", `Option ${group}.${name} must be a positive whole number, not ${String(value)}.`)
+      throw new NacreError(
+        "invalid_options",
+        `Option ${group}.${name} must be a positive whole number, not ${String(value)}.`,
+      )
     } else Object.assign(result, { [name]: value })
   }
   return result

@@ -5,7 +5,15 @@
 //
 // The queue is the shell's, because the shell outlives the thread. Here only the objects themselves are kept, so that an eval which ends
 // by itself binds the very object that was put.
-import { arrayPush, defineOwn, FunctionPrototype, iteratorSymbol, objectFreeze, setPrototype, TypeErrorOf } from "./intrinsics.ts"
+import {
+  arrayPush,
+  defineOwn,
+  FunctionPrototype,
+  iteratorSymbol,
+  objectFreeze,
+  setPrototype,
+  TypeErrorOf,
+} from "./intrinsics.ts"
 import { kindError, opWrite } from "./bridge.ts"
 import type { Bridge } from "./bridge.ts"
 import type { Environment } from "./environment.ts"
@@ -40,7 +48,10 @@ export class BindingsView {
   atPut<T>(key: string, value: T): T {
     checkKey(key, "atPut")
     if (this.#source.environment.readAtStart(key)?.state === "definition") {
-      throw kindError("binding_is_definition", `'${key}' is a definition; declare it again to replace it, or remove it first.`)
+      throw kindError(
+        "binding_is_definition",
+        `'${key}' is a definition; declare it again to replace it, or remove it first.`,
+      )
     }
     this.#write("atPut", key, value, this.#source.encodeWrite(key, value))
     return value
@@ -96,7 +107,8 @@ function write(source: ViewSource, op: string, key: string, value: unknown, payl
 }
 
 function checkKey(key: unknown, method: string): string {
-  if (typeof key !== "string") throw kindError("type_error", `BindingsView.${method} takes a name as a string, not ${typeof key}.`)
+  if (typeof key !== "string")
+    throw kindError("type_error", `BindingsView.${method} takes a name as a string, not ${typeof key}.`)
   return key
 }
 

@@ -46,10 +46,7 @@ export interface EnvironmentOptions {
 }
 
 /** How a unit's statements ended, as far as they have. */
-export type RunState =
-  | { how: "running" }
-  | { how: "ok"; value: unknown }
-  | { how: "threw"; error: unknown }
+export type RunState = { how: "running" } | { how: "ok"; value: unknown } | { how: "threw"; error: unknown }
 
 /** One run of a unit. `settled` never rejects; it is undefined when the unit ended at once. */
 export class Run {
@@ -414,7 +411,8 @@ export class Environment implements CellOwner {
         if (!isSame(cell.v, value) && run.state.how === "running") cell.w = value
       },
       load: async (specifier: unknown, options: unknown) => {
-        if (load === undefined) throw new ErrorOfRealm("This session cannot load modules: `import()` is not available in it")
+        if (load === undefined)
+          throw new ErrorOfRealm("This session cannot load modules: `import()` is not available in it")
         return await load(specifier, options)
       },
       meta: { __proto__: null },

@@ -5,7 +5,16 @@
 //
 // All of it is made of realm-side code. V8's own `console` would write nowhere, and the streaming half of WebAssembly gives promises of
 // the outer realm, from which code could climb out.
-import { defineOwn, deleteOwn, objectFreeze, PromiseOf, promiseThen, TypeErrorOf, Uint8ArrayOf, NumberOf } from "./intrinsics.ts"
+import {
+  defineOwn,
+  deleteOwn,
+  objectFreeze,
+  PromiseOf,
+  promiseThen,
+  TypeErrorOf,
+  Uint8ArrayOf,
+  NumberOf,
+} from "./intrinsics.ts"
 import { opNow, opRandom, opTimeOrigin } from "./bridge.ts"
 import type { Bridge } from "./bridge.ts"
 import { makeConsole } from "./console.ts"
@@ -64,7 +73,8 @@ function makeCrypto(bridge: Bridge): object {
     getRandomValues<T>(view: T): T {
       if (!isBufferView(view)) throw new TypeErrorOf("getRandomValues takes an integer typed array.")
       const length = typedArrayByteLength(view)
-      if (!(NumberOf(length) <= randomBytesMax)) throw new TypeErrorOf(`getRandomValues gives at most ${randomBytesMax} bytes.`)
+      if (!(NumberOf(length) <= randomBytesMax))
+        throw new TypeErrorOf(`getRandomValues gives at most ${randomBytesMax} bytes.`)
       typedArraySet(new Uint8ArrayOf(typedArrayBuffer(view), typedArrayOffset(view), length), random(length))
       return view
     },

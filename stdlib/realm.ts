@@ -8,7 +8,6 @@ import {
   defineOwn,
   descriptorOf,
   objectFreeze,
-
   Uint8ArrayOf,
   WeakMapOf,
   weakMapGet,
@@ -19,12 +18,12 @@ import type { Primitive } from "./intrinsics.ts"
 import { BindingsView, sealBindingsView } from "./bindings-view.ts"
 import { Bridge, kindError, opExit, opSettled, opUncaught } from "./bridge.ts"
 import type { HostFunction } from "./bridge.ts"
-import { errorToJson } from "./describe-error.ts"
+import { describeError, defaultErrorLimits, errorToJson } from "./describe-error.ts"
 import { Environment } from "./environment.ts"
 import type { Run, Unit } from "./environment.ts"
 import { installGlobals } from "./globals.ts"
 import { captureIntrinsics } from "./intrinsic-references.ts"
-import { preview } from "./preview.ts"
+import { defaultPreviewLimits, preview } from "./preview.ts"
 import { recordProxies } from "./proxy-record.ts"
 import { makeSession } from "./session.ts"
 import { RealmTimers } from "./timers.ts"
@@ -44,7 +43,8 @@ interface ClassFacts {
   readonly hasPrivateNames: boolean
 }
 
-export function bootRealm(host: HostFunction, id: string, kind: string, profile: string, toolNames: readonly string[]) {
+/** `toolList` holds the tools' names, which are identifiers, with commas between them. */
+export function bootRealm(host: HostFunction, id: string, kind: string, profile: string, toolList: string) {
   const bridge = new Bridge(host)
   const timers = new RealmTimers(bridge)
   const instances = new WeakMapOf<object, string>()
@@ -75,21 +75,30 @@ export function bootRealm(host: HostFunction, id: string, kind: string, profile:
       const intrinsic = intrinsics.nameOf(object)
       if (intrinsic !== undefined) return `i:${intrinsic}`
       const definition = weakMapGet(instances, object)
-      if (definition !== undefined && environment.read(definition) === object) return `d:${definition}`
+      if (definition !== undefined && environment.read(definition) === object) {
+        note(definition)
+        return `d:${definition}`
+      }
       const singleton = weakMapGet(singletons, object)
       return singleton === undefined ? undefined : `s:${singleton}`
     },
-    classOf: (prototype) => weakMapGet(classes, prototype),
+    classOf(prototype) {
+      const found = weakMapGet(classes, prototype)
+      if (found !== undefined) note(found.name)
+      return found
+    },
   }
   const decodeHooks: DecodeHooks = {
     resolveReference(reference) {
       let name = ""
       for (let at = 2; at < reference.length; at++) name += reference[at]!
+      if (reference[0] === "d") note(name)
       const found =
         reference[0] === "i" ? intrinsics.resolve(name) : reference[0] === "d" ? environment.read(name) : named[name]
       return found as object | undefined
     },
     prototypeOf(className) {
+      note(className)
       const found = environment.read(className)
       return typeof found === "function" ? (descriptorOf(found, "prototype")?.value as object | undefined) : undefined
     },
@@ -102,11 +111,26 @@ export function bootRealm(host: HostFunction, id: string, kind: string, profile:
   name("Session.own", own)
   name("BindingsView", BindingsView)
   name("Session.own.bindings", (own as { bindings: object }).bindings)
-  if (profile !== "minimal") name("tools", tools.makeTools(toolNames))
+  if (profile !== "minimal") name("tools", tools.makeTools(splitNames(toolList)))
+
+  /** Definitions that encoded or decoded values referred to, since last asked. */
+  let referenced: string[] = newList()
+  function note(definition: string): void {
+    const { length } = referenced
+    if (length === 0 || referenced[length - 1] !== definition) referenced[length] = definition
+  }
 
   function name(text: string, object: object): void {
     named[text] = object
     weakMapSet(singletons, object, text)
+  }
+
+  /** How singletons show; ordinary values show by themselves. */
+  function textOf(object: object): string | undefined {
+    const singleton = weakMapGet(singletons, object)
+    if (singleton === undefined) return undefined
+    if (object === own) return `Session(${kind}: ${id})`
+    return singleton === "tools" ? "tools" : undefined
   }
 
   function resolveFree(wanted: string): { value: unknown } | undefined {
@@ -121,7 +145,10 @@ export function bootRealm(host: HostFunction, id: string, kind: string, profile:
   function clone(value: unknown): unknown {
     const encoded = encodeValue(value, encodeHooks)
     if ("ephemeral" in encoded) {
-      throw kindError("value_not_transferable", `structuredClone: ${encoded.ephemeral.what} at ${encoded.ephemeral.path} cannot be cloned.`)
+      throw kindError(
+        "value_not_transferable",
+        `structuredClone: ${encoded.ephemeral.what} at ${encoded.ephemeral.path} cannot be cloned.`,
+      )
     }
     return "table" in encoded ? decodeValue(encoded.table, encoded.chunks, decodeHooks) : undefined
   }
@@ -174,7 +201,7 @@ export function bootRealm(host: HostFunction, id: string, kind: string, profile:
       try {
         environment.install(unit)
       } catch (error) {
-        return preview(error, { textMax: 1_000 }).text
+        return textOfFailure(error)
       }
       for (let index = 0; index < names.length; index++) noteDefinition(names[index]!, privates[index]!)
       return undefined
@@ -196,7 +223,7 @@ export function bootRealm(host: HostFunction, id: string, kind: string, profile:
         }
         return undefined
       } catch (error) {
-        return preview(error, { textMax: 1_000 }).text
+        return textOfFailure(error)
       }
     },
     lose: (lost: string, reason: string) => environment.lose(lost, reason),
@@ -216,6 +243,12 @@ export function bootRealm(host: HostFunction, id: string, kind: string, profile:
 
     kindOf: (wanted: string) => environment.kindOf(wanted),
     names: () => environment.names(),
+
+    takeReferenced(): string[] {
+      const taken = referenced
+      referenced = newList()
+      return taken
+    },
 
     // An eval
 
@@ -255,16 +288,20 @@ export function bootRealm(host: HostFunction, id: string, kind: string, profile:
         for (let index = 0; index < names.length; index++) {
           const wanted = names[index]!
           const state = environment.kindOf(wanted)
-          if (state === "local" || state === "readonly") arrayPush(entries, { name: wanted, value: environment.read(wanted) })
+          if (state === "local" || state === "readonly")
+            arrayPush(entries, { name: wanted, value: environment.read(wanted) })
         }
       }
       return encodeBindings(entries, encodeHooks)
     },
-    preview: (textMax: number) => preview(resultOf(run), { textMax }),
+    preview: (bytesMax: number) => {
+      const { depthMax, itemsMax } = defaultPreviewLimits
+      return preview(resultOf(run), { bytesMax, depthMax, itemsMax }, textOf)
+    },
     encodeResult: (bytesMax: number) => encodeValue(resultOf(run), encodeHooks, bytesMax),
     encodeError: (bytesMax: number) => encodeValue(errorOf(run), encodeHooks, bytesMax, "describe"),
-    describeError: () => errorToJson(errorOf(run)),
-    describeOther: (error: unknown) => errorToJson(error),
+    describeError: () => errorToJson(describeError(errorOf(run), defaultErrorLimits, textOf)),
+    describeOther: (error: unknown) => errorToJson(describeError(error, defaultErrorLimits, textOf)),
     end(): void {
       run = undefined
       held.length = 0
@@ -298,13 +335,37 @@ export function bootRealm(host: HostFunction, id: string, kind: string, profile:
           isOk = false
         }
         if (!isOk && kindOfError !== "" && typeof value === "object" && value !== null) {
-          defineOwn(value, "kind", { __proto__: null, value: kindOfError, configurable: true, writable: true } as PropertyDescriptor)
+          defineOwn(value, "kind", {
+            __proto__: null,
+            value: kindOfError,
+            configurable: true,
+            writable: true,
+          } as PropertyDescriptor)
         }
       }
       tools.settle(callId, isOk, value)
     },
     forgetTool: (callId: number) => tools.forget(callId),
   })
+}
+
+function splitNames(text: string): string[] {
+  const names: string[] = newList()
+  let name = ""
+  for (let at = 0; at < text.length; at++) {
+    if (text[at] !== ",") name += text[at]!
+    else {
+      names[names.length] = name
+      name = ""
+    }
+  }
+  if (name !== "") names[names.length] = name
+  return names
+}
+
+/** What went wrong with our own work on a session's values, in a line. */
+function textOfFailure(error: unknown): string {
+  return preview(error, { bytesMax: 1_000, depthMax: 1, itemsMax: 10 }).text
 }
 
 function resultOf(run: Run | undefined): unknown {

@@ -34,12 +34,14 @@ export function makeSession(facts: SessionFactsInRealm, source: ViewSource): { S
     }
 
     static withId(id: unknown): Session | undefined {
-      if (typeof id !== "string") throw kindError("type_error", `Session.withId takes an id as a string, not ${typeof id}.`)
+      if (typeof id !== "string")
+        throw kindError("type_error", `Session.withId takes an id as a string, not ${typeof id}.`)
       return id === facts.id ? own : undefined
     }
 
     resolve(name: unknown): unknown {
-      if (typeof name !== "string") throw kindError("type_error", `resolve takes a name as a string, not ${typeof name}.`)
+      if (typeof name !== "string")
+        throw kindError("type_error", `resolve takes a name as a string, not ${typeof name}.`)
       return source.environment.resolveName(name)
     }
 

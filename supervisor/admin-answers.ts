@@ -19,7 +19,9 @@ export function startRequest(
     if (!isArguments(child)) {
       return refuse({ kind: "invalid_spec", problem: { kind: "invalid_child_spec", value: child } })
     }
-    return overLimit ? refuse({ kind: "max_children", childrenMax: flags.childrenMax }) : { spec: template, args: child }
+    return overLimit
+      ? refuse({ kind: "max_children", childrenMax: flags.childrenMax })
+      : { spec: template, args: child }
   }
   const checked = isArguments(child)
     ? { ok: false as const, problem: { kind: "invalid_child_spec" as const, value: child } }
@@ -28,7 +30,9 @@ export function startRequest(
   const present = childById(children, checked.value.id)
   if (present?.status === "running") return refuse({ kind: "already_started", process: present.process })
   if (present !== undefined) return refuse({ kind: "already_present" })
-  return overLimit ? refuse({ kind: "max_children", childrenMax: flags.childrenMax }) : { spec: checked.value, args: [] }
+  return overLimit
+    ? refuse({ kind: "max_children", childrenMax: flags.childrenMax })
+    : { spec: checked.value, args: [] }
 }
 
 /** Newest first, as OTP lists them. */

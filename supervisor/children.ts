@@ -103,7 +103,9 @@ export function setRestarting(children: Children, slot: number, backoff?: Backof
 export function setEnded(children: Children, slot: number): Children {
   const child = getAt(children.bySlot, slot)
   if (child === undefined) return children
-  return child.spec.restart === "temporary" || !children.hasIds ? removeChild(children, slot) : setStopped(children, slot)
+  return child.spec.restart === "temporary" || !children.hasIds
+    ? removeChild(children, slot)
+    : setStopped(children, slot)
 }
 
 export function removeChild(children: Children, slot: number): Children {
@@ -113,7 +115,8 @@ export function removeChild(children: Children, slot: number): Children {
   return {
     ...children,
     bySlot: setAt(children.bySlot, slot, undefined),
-    slotByProcess: process === undefined ? children.slotByProcess : setAt(children.slotByProcess, process.serial, undefined),
+    slotByProcess:
+      process === undefined ? children.slotByProcess : setAt(children.slotByProcess, process.serial, undefined),
     slotById: children.hasIds ? put(children.slotById, spec.id, undefined) : children.slotById,
     restartingCount: children.restartingCount - (status === "restarting" ? 1 : 0),
   }

@@ -111,7 +111,10 @@ export function createState(flags: ResolvedFlags, specs: readonly ResolvedChildS
   }
 }
 
-export function decide(state: SupervisorState, event: StampedEvent): { state: SupervisorState; commands: readonly Command[] } {
+export function decide(
+  state: SupervisorState,
+  event: StampedEvent,
+): { state: SupervisorState; commands: readonly Command[] } {
   const turn: Turn = { state, commands: [], nowMs: event.nowMs, random: event.random }
   if (state.exitReason === undefined) take(turn, event)
   return { state: turn.state, commands: turn.commands }
@@ -359,7 +362,12 @@ function shutdownAtOnce(turn: Turn, reason: ExitReason): void {
   finishWhenAllStopped(turn)
 }
 
-function oneOfAllStopped(turn: Turn, wait: Extract<Wait, { for: "allExits" }>, process: Process, reason: ExitReason): void {
+function oneOfAllStopped(
+  turn: Turn,
+  wait: Extract<Wait, { for: "allExits" }>,
+  process: Process,
+  reason: ExitReason,
+): void {
   const child = table.childByProcess(turn.state.children, process)
   if (child === undefined) return
   setChildren(turn, table.removeChild(turn.state.children, child.slot))
@@ -377,7 +385,8 @@ function finishWhenAllStopped(turn: Turn): void {
   turn.commands.push({ do: "clearShutdownTimer" })
   const { template } = turn.state
   for (const { reason, children } of template === undefined ? [] : wait.failures) {
-    if (template !== undefined) report(turn, "child.shutdownFailed", { spec: template, process: undefined }, reason, children)
+    if (template !== undefined)
+      report(turn, "child.shutdownFailed", { spec: template, process: undefined }, reason, children)
   }
   setWait(turn, undefined)
   advance(turn)
@@ -400,7 +409,8 @@ function call(turn: Turn, ref: number, request: Request): void {
       return undefined
     }
     case "terminateChild": {
-      if (isDynamic && typeof request.child === "string") return answer(turn, ref, refuse({ kind: "simple_one_for_one" }))
+      if (isDynamic && typeof request.child === "string")
+        return answer(turn, ref, refuse({ kind: "simple_one_for_one" }))
       const child =
         typeof request.child === "string"
           ? table.childById(children, request.child)

@@ -134,13 +134,10 @@ export class Host {
       })
     })
     const cancelStart = clock.after(limits.hostStartTimeoutMs, () => this.kill("start-timeout"))
-    this.ready.then(
-      () => {
-        cancelStart()
-        this.#beat(0)
-      },
-      cancelStart,
-    )
+    this.ready.then(() => {
+      cancelStart()
+      this.#beat(0)
+    }, cancelStart)
   }
 
   get isDead(): boolean {
@@ -259,7 +256,10 @@ export class Host {
     const because = named ? reasonOfExit(code, signal, this.#lastWords) : end.because
     const words = this.#lastWords.trim().split("\n")[0] ?? ""
     this.#rejectReady(
-      new NacreError("host_unavailable", `Host ${this.id} ended (${because}) before it was ready.${words && ` It said: ${words}`}`),
+      new NacreError(
+        "host_unavailable",
+        `Host ${this.id} ended (${because}) before it was ready.${words && ` It said: ${words}`}`,
+      ),
     )
     for (const answer of this.#waiting.values()) answer({ found: "gone", entered: 0 })
     this.#handlers.onExit({ because, worker: end?.worker ?? -1, entered: end?.entered ?? 0 })

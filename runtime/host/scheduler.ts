@@ -146,7 +146,11 @@ export class Scheduler {
   }
 
   /** What runs where, for trees and tests. */
-  describe(): { host: Host; group: string | undefined; workers: { index: number; inFlight: number; parked: number; residents: number }[] }[] {
+  describe(): {
+    host: Host
+    group: string | undefined
+    workers: { index: number; inFlight: number; parked: number; residents: number }[]
+  }[] {
     return Array.from(this.#hosts.values(), ({ host, group, workers }) => ({
       host,
       group,
@@ -165,7 +169,10 @@ export class Scheduler {
   submit(job: Job): void {
     const hosts = this.#hostsOf(job.tenant.group)
     if (hosts.length >= this.#options.max && hosts.every((slot) => slot.isFull)) {
-      throw new NacreError("overloaded", "Every host is at its memory limit; retry later, or raise hosts.max or memoryBytesMax.")
+      throw new NacreError(
+        "overloaded",
+        "Every host is at its memory limit; retry later, or raise hosts.max or memoryBytesMax.",
+      )
     }
     this.#ready.add(job)
     this.#pump()

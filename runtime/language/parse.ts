@@ -41,7 +41,9 @@ export interface ParsedSource {
 
 const options = { lang: "ts", sourceType: "module", showSemanticErrors: true } as const
 
-export function parse(source: string): ParsedSource | { valid: false; errors: { message: string; start: number; end: number }[] } {
+export function parse(
+  source: string,
+): ParsedSource | { valid: false; errors: { message: string; start: number; end: number }[] } {
   const result = parseSync("submission.ts", source, options)
   const failed = result.errors.length > 0
   if (startsWithBrace.test(source) && (failed || isObjectLike(result.program))) {
@@ -82,7 +84,11 @@ function isOneObject({ body: [statement, ...rest] }: Program): boolean {
 }
 
 /** The record of a text that is no program. Offsets are those of the source; `line` is the number of its first line. */
-export function invalid(source: string, found: readonly { message: string; start: number; end: number }[], line = 1): InvalidSource {
+export function invalid(
+  source: string,
+  found: readonly { message: string; start: number; end: number }[],
+  line = 1,
+): InvalidSource {
   const lines = new LineTable(source)
   const errors = found.map(({ message, start, end }) => {
     const span = lines.span(Math.min(start, source.length), Math.min(end, source.length))

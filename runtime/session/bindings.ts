@@ -38,11 +38,17 @@ export class SessionBindings {
     const local = this.#state.locals.get(name)
     if (local === undefined) {
       if (!this.#state.definitions.has(name)) return undefined
-      throw new NacreError("value_not_transferable", `Binding '${name}' is a definition; its source is in info('${name}').`)
+      throw new NacreError(
+        "value_not_transferable",
+        `Binding '${name}' is a definition; its source is in info('${name}').`,
+      )
     }
     if (local.held === "lost") throw new NacreError("binding_lost", `Binding '${name}' was lost: ${local.reason}.`)
     if (local.held === "realm") {
-      throw new NacreError("value_not_transferable", `Binding '${name}' holds ${local.what}, which cannot leave its process.`)
+      throw new NacreError(
+        "value_not_transferable",
+        `Binding '${name}' holds ${local.what}, which cannot leave its process.`,
+      )
     }
     return decodeBindingForEmbedder(local.group.bytes, name)
   }

@@ -271,7 +271,8 @@ export class Session implements Tenant, ShellSession {
   }
 
   #checkOpen(): void {
-    if (this.#isClosed) throw new NacreError("session_not_found", `Session '${this.id}' is no longer alive; open a new one.`)
+    if (this.#isClosed)
+      throw new NacreError("session_not_found", `Session '${this.id}' is no longer alive; open a new one.`)
   }
 
   #checkEval(source: string, options: EvalOptions): void {
@@ -285,7 +286,10 @@ export class Session implements Tenant, ShellSession {
     }
     const { timeoutMs } = options
     if (timeoutMs !== undefined && !(timeoutMs > 0)) {
-      throw new NacreError("invalid_options", `timeoutMs must be a positive number or Infinity, not ${String(timeoutMs)}.`)
+      throw new NacreError(
+        "invalid_options",
+        `timeoutMs must be a positive number or Infinity, not ${String(timeoutMs)}.`,
+      )
     }
     if (callingSession.getStore() === this.id && !this.isIdle) {
       const message = `Session '${this.id}' waits for the tool call that requests this eval; run it in another session or after the call.`

@@ -141,7 +141,10 @@ export function restoreState(state: SessionState, earlier: SessionState): string
 }
 
 /** Everything a worker needs to build the session's realm anew. */
-export function checkpointOf(state: SessionState, realm: { tools: string[]; kind: string; profile: string }): Checkpoint {
+export function checkpointOf(
+  state: SessionState,
+  realm: { tools: string[]; kind: string; profile: string },
+): Checkpoint {
   const groups = new Map<Group, string[]>()
   const locals: Checkpoint["locals"] = []
   const lost: Checkpoint["lost"] = []

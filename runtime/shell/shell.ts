@@ -224,7 +224,11 @@ export class Shell {
   onSyncCall(call: SyncCall): SyncAnswer {
     const running = this.#running
     if (running === undefined || running.end !== undefined || running.request.evalId !== call.evalId) {
-      return { ok: false, kind: "eval_ended", message: `Eval ${call.evalId} has ended; its code can queue no more writes.` }
+      return {
+        ok: false,
+        kind: "eval_ended",
+        message: `Eval ${call.evalId} has ended; its code can queue no more writes.`,
+      }
     }
     if (running.queue.length >= queuedWritesMax || running.queuedBytes + call.bytes.length > queuedBytesMax) {
       const message = `Eval ${call.evalId} has queued ${running.queue.length} writes of ${running.queuedBytes} bytes, its maximum.`
@@ -439,7 +443,11 @@ export class Shell {
       running.request.options.onOutput?.(chunk)
     } catch (error) {
       // The embedder's own callback failed; the eval goes on, and the embedder hears of it as an event.
-      this.#context.emit({ type: "actor.crashed", actor: `onOutput of ${running.request.evalId}`, message: String(error) })
+      this.#context.emit({
+        type: "actor.crashed",
+        actor: `onOutput of ${running.request.evalId}`,
+        message: String(error),
+      })
     }
   }
 
@@ -517,7 +525,7 @@ export class Shell {
 }
 
 function valueOf(message: WorkerOutcome): NonNullable<Outcome["value"]> {
-  const { text, inert, type, data } = message
+  const { text, inert, valueType: type, data } = message
   if (data === undefined) return { text, inert, type }
   // Most callers look at the text only: the data is decoded when it is first read.
   let decoded: { value: unknown } | undefined

@@ -38,7 +38,7 @@ interface Caller {
 /** The session whose tool call this code runs in: what it awaits, that session waits for. */
 export const callingSession = new AsyncLocalStorage<string>()
 
-const nothing = new Uint8Array(0)
+const nothing: Uint8Array = new Uint8Array(0)
 
 export class ToolCalls {
   readonly #caller: Caller
@@ -49,13 +49,7 @@ export class ToolCalls {
   readonly #running = new Map<number, AbortController>()
   readonly #waiting: ToolCall[] = []
 
-  constructor(
-    caller: Caller,
-    evalId: string,
-    limits: Limits,
-    clock: Clock,
-    answer: (result: ToolResult) => void,
-  ) {
+  constructor(caller: Caller, evalId: string, limits: Limits, clock: Clock, answer: (result: ToolResult) => void) {
     this.#caller = caller
     this.#evalId = evalId
     this.#limits = limits
@@ -109,7 +103,13 @@ export class ToolCalls {
       throw Object.assign(new Error(`Session '${id}' has no tool '${call.name}'.`), { kind: "tool_not_found" })
     }
     const args = decodeForEmbedder(call.bytes) as unknown[]
-    const context: ToolContext = { session: id, workspace, evalId: this.#evalId, signal, ...(principal && { principal }) }
+    const context: ToolContext = {
+      session: id,
+      workspace,
+      evalId: this.#evalId,
+      signal,
+      ...(principal && { principal }),
+    }
     return callingSession.run(id, () => tool(args, context))
   }
 }
@@ -117,7 +117,7 @@ export class ToolCalls {
 function failure(callId: number, error: unknown): ToolResult {
   const message = error instanceof Error ? error.message : String(error)
   const given = typeof error === "object" && error !== null ? (error as { kind?: unknown }).kind : undefined
-  let bytes = nothing
+  let bytes: Uint8Array = nothing
   try {
     bytes = encodeForSession(error)
   } catch {

@@ -24,7 +24,10 @@ export interface Folded {
 }
 
 /** The last write of a name wins; a clear forgets the writes before it. An eval that threw keeps its writes but not its clears. */
-export function foldQueue(queue: readonly { op: QueuedWrite["op"]; key?: string }[], how: { dropClears: boolean }): Folded {
+export function foldQueue(
+  queue: readonly { op: QueuedWrite["op"]; key?: string }[],
+  how: { dropClears: boolean },
+): Folded {
   let cleared = false
   const writes = new Map<string, FoldedWrite>()
   for (const [index, entry] of queue.entries()) {

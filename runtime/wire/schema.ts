@@ -26,7 +26,7 @@ const local = record({ name: str, readonly: bool })
 const group = record({ names: list(str), bytes })
 const ephemeral = record({ name: str, what: str })
 const frame = record({ name: optional(str), file: str, line: int, column: int })
-const span = record({ start: int, end: int, line: int, column: int, endLine: int, endColumn: int })
+const span = record({ start: int, end: int, line: int, column: int })
 const property = record({ key: str, text: str })
 export interface ErrorRecord {
   name: string
@@ -108,7 +108,7 @@ export const fromWorker = {
     status: oneOf("ok", "threw", "invalid", "exited", "interrupted", "timeout"),
     text: str,
     inert: bool,
-    type: str,
+    valueType: str,
     data: optional(bytes),
     error: optional(error),
     exitCode: optional(int),
@@ -148,7 +148,16 @@ export const fromHost = {
   /** What an `interrupt` found: see `host/pool.ts`. */
   interrupted: message(194, { request: int, found: oneOf("alive", "behind", "terminating", "gone"), entered: int }),
   fenced: message(195, { request: int, entered: int }),
-  syncCall: message(196, { worker: int, callId: int, session: str, evalId: str, op: oneOf("atPut", "removeKey", "clear"), key: str, what: str, bytes }),
+  syncCall: message(196, {
+    worker: int,
+    callId: int,
+    session: str,
+    evalId: str,
+    op: oneOf("atPut", "removeKey", "clear"),
+    key: str,
+    what: str,
+    bytes,
+  }),
   workerGone: message(197, { worker: int, entered: int, because: str }),
   /** The host is about to kill itself. */
   dying: message(198, { because: str, worker: int, entered: int }),

@@ -5,7 +5,7 @@
 // (a host's supervisor) decides what that means.
 import type { Duplex } from "node:stream"
 import { Packr } from "msgpackr"
-import { FrameReader, frameHeaderBytes, sealFrame } from "./frame.ts"
+import { FrameError, FrameReader, frameHeaderBytes, sealFrame } from "./frame.ts"
 import { decoder, encodeMessage } from "./schema.ts"
 import type { FieldsOf, MessageOf, MessageType, Vocabulary } from "./schema.ts"
 
@@ -39,25 +39,38 @@ export class Link<Out extends Vocabulary, In extends Vocabulary> {
     this.#stream = stream
     this.#out = vocabularies.out
     const decode = decoder(vocabularies.in)
+    const cutOff = (error: unknown): void => {
+      this.#closeReason ??= error as Error
+      this.#isClosed = true
+      stream.destroy()
+    }
     const reader = new FrameReader((payload) => {
-      if (!this.#isClosed) handlers.onMessage(decode(packr.unpack(payload)))
+      if (this.#isClosed) return
+      let message: MessageOf<In>
+      try {
+        message = decode(packr.unpack(payload))
+      } catch (error) {
+        return cutOff(error)
+      }
+      // What the handler throws is its owner's fault and not the peer's: it goes up.
+      handlers.onMessage(message)
     })
     stream.on("data", (chunk: Uint8Array) => {
       if (this.#isClosed) return
       try {
         reader.push(chunk)
       } catch (error) {
-        this.#closeReason = error as Error
-        stream.destroy()
+        if (!(error instanceof FrameError)) throw error
+        cutOff(error)
       }
     })
     stream.on("error", (error) => {
       this.#closeReason ??= error
     })
     stream.on("close", () => {
-      if (this.#isClosed && this.#closeReason === undefined) return handlers.onClose(undefined)
+      const wasClosed = this.#isClosed
       this.#isClosed = true
-      if (reader.isTorn) this.#closeReason ??= new Error("The connection closed inside a frame.")
+      if (reader.isTorn && !wasClosed) this.#closeReason ??= new Error("The connection closed inside a frame.")
       handlers.onClose(this.#closeReason)
     })
   }

@@ -31,7 +31,8 @@ function join(path: string, seen: Set<string>, parts: string[]): void {
     cuts.push({ start, end })
   }
   for (const { start, entries } of module.staticExports) {
-    if (entries.some((it) => it.moduleRequest !== null)) throw new Error(`${path} re-exports, which realm-side files must not.`)
+    if (entries.some((it) => it.moduleRequest !== null))
+      throw new Error(`${path} re-exports, which realm-side files must not.`)
     // `export const x`, `export function f`: the keyword goes, the declaration stays. `export {}` and `export { a }` go whole.
     const text = code.slice(start)
     const length = /^export\s*\{[^}]*\}\s*;?/.exec(text)?.[0].length ?? "export".length

@@ -28,7 +28,8 @@ export function decodeForEmbedder(bytes: Uint8Array): unknown {
 export function decodeBindingForEmbedder(bytes: Uint8Array, name: string): unknown {
   const { table, chunks } = unpackValue(bytes)
   const bindings = decodeBindings(table, chunks)
-  for (let index = 0; index < bindings.length; index++) if (bindings[index]!.name === name) return bindings[index]!.value
+  for (let index = 0; index < bindings.length; index++)
+    if (bindings[index]!.name === name) return bindings[index]!.value
   return undefined
 }
 
@@ -41,7 +42,10 @@ export function encodeForSession(value: unknown): Uint8Array {
   if ("ephemeral" in encoded) {
     const { what, path } = encoded.ephemeral
     const place = path === "" ? "" : ` (at ${path})`
-    throw new NacreError("value_not_transferable", `A value for session code holds ${what}${place}, which cannot travel.`)
+    throw new NacreError(
+      "value_not_transferable",
+      `A value for session code holds ${what}${place}, which cannot travel.`,
+    )
   }
   return packValue(encoded)
 }

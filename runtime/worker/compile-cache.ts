@@ -1,0 +1,62 @@
+// Compiled submissions by their text: agents and dashboards send the same lines again and again, and parsing is most of a short eval.
+//
+// A unit depends on its text and on what the compiler asked about the session's names; both are kept and compared. Scripts are shared
+// between realms of the thread: running one in a context makes fresh functions.
+import { Script } from "node:vm"
+import { compile } from "../language/compile.ts"
+import type { CompiledUnit } from "../language/compile.ts"
+import type { InvalidSource } from "../language/parse.ts"
+import type { NameTable } from "../language/transform.ts"
+
+export interface Compiled {
+  readonly unit: CompiledUnit
+  readonly script: Script
+}
+
+/** Texts kept. At about 4 KB each this is a few megabytes, far below one realm per session. */
+const textsMax = 500
+/** Longer texts are compiled each time: they are seldom repeated and would fill the cache. */
+const textLengthMax = 4 * 1024
+/** Units of one text kept: its names may be of other kinds in other sessions. */
+const variantsMax = 4
+
+export class CompileCache {
+  readonly #byText = new Map<string, Compiled[]>()
+  #count = 0
+
+  compile(source: string, line: number, names: NameTable): Compiled | InvalidSource {
+    const isCached = source.length <= textLengthMax && line === 1
+    const variants = isCached ? this.#byText.get(source) : undefined
+    const found = variants?.find(({ unit }) => holds(unit, names))
+    if (found !== undefined) return found
+    const filename = `nacre:unit/${++this.#count}`
+    const unit = compile(source, names, { filename, line })
+    if (!unit.valid) return unit
+    const compiled = { unit, script: newScript(unit.code, filename) }
+    if (!isCached) return compiled
+    if (variants !== undefined && variants.length < variantsMax) variants.push(compiled)
+    else {
+      if (this.#byText.size >= textsMax) this.#byText.delete(this.#byText.keys().next().value!)
+      this.#byText.set(source, [compiled])
+    }
+    return compiled
+  }
+}
+
+/** Compiles code for realms. `import()` in code made at run time finds a door that is closed with a primitive. */
+export function newScript(code: string, filename: string): Script {
+  return new Script(code, {
+    filename,
+    importModuleDynamically: async () => {
+      // An error object of this realm would be a way out of the session's.
+      // oxlint-disable-next-line no-throw-literal
+      throw undefined
+    },
+  })
+}
+
+function holds(unit: CompiledUnit, names: NameTable): boolean {
+  for (const [name, kind] of unit.assumes) if (names.kind(name) !== kind) return false
+  for (const name of unit.promoted) if (names.isCaptured?.(name) !== false) return false
+  return true
+}

@@ -1,0 +1,451 @@
+// A worker thread: takes evals from its own socket, runs them one at a time in their sessions' realms, and sends what came of them.
+//
+// The thread belongs to user code while that runs, so everything here is written for being cut off anywhere: what has left through the
+// socket has happened, the rest has not. An eval that awaits is parked: the thread goes on with the next one, and an ALS store tells
+// whose code runs whenever something is resumed. Whatever ends an eval goes through `#finish` or `#discard`, once.
+import { AsyncLocalStorage } from "node:async_hooks"
+import { randomFillSync } from "node:crypto"
+import { connect } from "node:net"
+import { receiveMessageOnPort, threadId } from "node:worker_threads"
+import type { Script } from "node:vm"
+import {
+  opCurrent,
+  opExit,
+  opNow,
+  opOutput,
+  opRandom,
+  opSettled,
+  opTimeOrigin,
+  opTimerClear,
+  opTimerSet,
+  opToolCall,
+  opUncaught,
+  opWrite,
+  refusedEnded,
+} from "../../stdlib/bridge.ts"
+import type { HostFunction } from "../../stdlib/bridge.ts"
+import type { Primitive } from "../../stdlib/intrinsics.ts"
+import { ENTERED, TURN, WAITING, enter } from "../wire/shared-memory.ts"
+import { Link } from "../wire/transport.ts"
+import { fromWorker, toWorker, wireVersion } from "../wire/schema.ts"
+import type { FieldsOf, WorkerOutcome } from "../wire/schema.ts"
+import type { ServeTask, SyncReply } from "../wire/thread.ts"
+import { packValue } from "../wire/values/pack.ts"
+import type { PackedInput } from "../wire/values/pack.ts"
+import { bundleRealmScript } from "./bundle.ts"
+import { CompileCache } from "./compile-cache.ts"
+import type { Compiled } from "./compile-cache.ts"
+import { errorRecord, kindRecord, syntaxErrorRecord } from "./error-record.ts"
+import { Resident } from "./resident.ts"
+import { RunningEval } from "./running-eval.ts"
+import type { EvalMessage } from "./running-eval.ts"
+
+/** Output of a computing eval is pushed out this often, so that a long loop can be watched. */
+const outputFlushMs = 50
+/** Outcomes held back while more evals are waiting, to leave in one write. */
+const outcomesHeldMax = 4
+
+/** The task of a piscina worker: resolves when the connection has closed. */
+export function serve(task: ServeTask): Promise<void> {
+  return new Promise((resolve) => new Worker(task, resolve))
+}
+
+class Worker {
+  readonly #task: ServeTask
+  readonly #link: Link<typeof fromWorker, typeof toWorker>
+  readonly #als = new AsyncLocalStorage<RunningEval>()
+  readonly #residents = new Map<string, Resident>()
+  readonly #cache = new CompileCache()
+  readonly #queue: EvalMessage[] = []
+  readonly #parked = new Map<string, RunningEval>()
+  readonly #compiled = new WeakMap<RunningEval, Compiled>()
+  readonly #bundle: Script = bundleRealmScript()
+  #current: RunningEval | undefined
+  #syncCalls = 0
+  #held = 0
+  #flushedAt = 0
+
+  constructor(task: ServeTask, onClosed: () => void) {
+    this.#task = task
+    task.port.on("message", (message: unknown) => {
+      // Answers to synchronous calls that came too late are dropped here.
+      if (message === "ping") Atomics.add(task.words, TURN, 1)
+    })
+    // The thread lives as long as its socket, not because a port could still say something.
+    task.port.unref()
+    this.#link = new Link(
+      connect(task.socketPath),
+      { out: fromWorker, in: toWorker },
+      {
+        onMessage: (message) => {
+          switch (message.type) {
+            case "eval":
+              this.#queue.push(message)
+              this.#pump()
+              break
+            case "settle":
+              this.#settle(message.evalId, message.how)
+              break
+            case "toolResult":
+              this.#onToolResult(message)
+              break
+            case "evict":
+              this.#residents.delete(message.session)
+              break
+          }
+        },
+        onClose: onClosed,
+      },
+    )
+    this.#catchStrays()
+    task.port.postMessage({ threadId })
+    this.#link.send("hello", { version: wireVersion, host: task.hostId, worker: task.worker, token: task.token })
+  }
+
+  // From frame to turn
+
+  #pump(): void {
+    while (this.#current === undefined) {
+      const message = this.#queue.shift()
+      if (message === undefined) break
+      if (enter(this.#task.words, message.seq)) this.#begin(message)
+      else this.#link.send("skipped", { seq: message.seq, evalId: message.evalId })
+    }
+    if (this.#current === undefined) this.#release()
+  }
+
+  #begin(message: EvalMessage): void {
+    const begunAt = performance.now()
+    const resident = this.#residentFor(message)
+    if (resident === undefined) {
+      this.#link.send("missing", { seq: message.seq, evalId: message.evalId })
+      return
+    }
+    const evl = new RunningEval(message, resident, (chunk) => this.#link.send("output", chunk))
+    evl.times.begunAt = begunAt
+    const compiled = this.#cache.compile(message.source, message.line, resident)
+    evl.times.compiledAt = performance.now()
+    if (!("unit" in compiled)) {
+      const source = { text: message.source, file: message.file, line: message.line }
+      this.#sendOutcome(evl, "invalid", { error: syntaxErrorRecord(compiled, source), realmKept: true })
+      return
+    }
+    this.#current = evl
+    this.#compiled.set(evl, compiled)
+    this.#als.run(evl, () => resident.start(compiled, message.source, message.file))
+    evl.times.ranAt = performance.now()
+    // Microtasks, and whatever they start, get one turn before the eval is judged.
+    setImmediate(() => this.#afterTurn(evl))
+  }
+
+  #residentFor(message: EvalMessage): Resident | undefined {
+    const { session, commit, checkpoint } = message
+    const resident = this.#residents.get(session)
+    if (checkpoint === undefined) return resident?.commit === commit ? resident : undefined
+    // Its realm asks for a few things while it is booted.
+    let fresh: Resident | undefined = undefined
+    const host: HostFunction = (op, a, b, payload) => this.#serveRealm(fresh, op, a, b, payload)
+    fresh = new Resident(session, commit, checkpoint, this.#bundle, host)
+    this.#residents.set(session, fresh)
+    return fresh
+  }
+
+  /** The first turn has passed: the eval has ended, or it is parked. */
+  #afterTurn(evl: RunningEval): void {
+    if (this.#current === evl) this.#current = undefined
+    if (!evl.hasEnded && !this.#endIfDone(evl)) {
+      evl.isParked = true
+      evl.flush()
+      this.#parked.set(evl.message.evalId, evl)
+      this.#link.send("parked", { evalId: evl.message.evalId })
+    }
+    Atomics.store(this.#task.words, ENTERED, 0)
+    this.#pump()
+  }
+
+  /** Something of a parked eval went on: look at it again after the turn. */
+  #reconsider(evl: RunningEval): void {
+    if (evl.isCheckScheduled || evl.hasEnded || !evl.isParked) return
+    evl.isCheckScheduled = true
+    setImmediate(() => {
+      evl.isCheckScheduled = false
+      evl.flush()
+      if (!evl.hasEnded) this.#endIfDone(evl)
+      Atomics.store(this.#task.words, ENTERED, this.#current?.message.seq ?? 0)
+    })
+  }
+
+  #endIfDone(evl: RunningEval): boolean {
+    const how = evl.resident.realm.api.how()
+    if (evl.exitCode !== undefined) this.#finish(evl, "exited")
+    else if (evl.hasUncaught) this.#finish(evl, "threw")
+    else if (how === "running") {
+      if (evl.hasPending) return false
+      const message = "The eval awaits a promise that nothing can settle: no timer or tool call of it is pending."
+      this.#finish(evl, "threw", kindRecord("never_settles", message))
+    } else if (evl.toolCalls.size > 0) return false
+    else this.#finish(evl, how)
+    return true
+  }
+
+  // Endings
+
+  #finish(evl: RunningEval, how: "ok" | "threw" | "exited", error?: ReturnType<typeof kindRecord>): void {
+    const { message, resident } = evl
+    const { api } = resident.realm
+    Atomics.store(this.#task.words, ENTERED, message.seq)
+    const [, valueTextMax = 0, valueDataBytesMax = 0] = message.limits
+    evl.end()
+    this.#parked.delete(message.evalId)
+    const source = { text: message.source, file: message.file, line: message.line }
+    const shown = error ?? (how === "threw" ? errorRecord(api.describeError(), resident, source) : undefined)
+    const outcome: Partial<WorkerOutcome> = { realmKept: true }
+    if (shown !== undefined) outcome.error = shown
+    if (evl.exitCode !== undefined) outcome.exitCode = evl.exitCode
+    if (how === "ok") {
+      const { text, inert, type } = api.preview(valueTextMax)
+      Object.assign(outcome, { text, inert, valueType: type })
+    }
+    if (message.atomic && how !== "ok") {
+      // Half of what the eval did is in the realm, and nothing of it may stay.
+      outcome.realmKept = false
+      this.#residents.delete(message.session)
+    } else {
+      const { delta, rejected } = resident.commitEval(evl, this.#compiled.get(evl)!, how)
+      if (how === "ok" && outcome.valueType !== "undefined") {
+        const data = resident.encodeResult(valueDataBytesMax)
+        if (data !== undefined) outcome.data = data
+        delta.lastValue = data ?? new Uint8Array(0)
+      }
+      if (how === "threw") delta.lastError = resident.encodeError(valueDataBytesMax) ?? new Uint8Array(0)
+      Object.assign(outcome, { delta, rejected })
+      resident.commit = message.commit + 1
+    }
+    api.end()
+    this.#sendOutcome(evl, how, outcome)
+  }
+
+  /** Ends an eval that was stopped: nothing of it is kept, so its realm goes. */
+  #discard(evl: RunningEval, how: "interrupted" | "timeout"): void {
+    evl.end()
+    this.#parked.delete(evl.message.evalId)
+    this.#residents.delete(evl.message.session)
+    this.#sendOutcome(evl, how, { realmKept: false })
+  }
+
+  #settle(evalId: string, how: "interrupted" | "timeout"): void {
+    const queued = this.#queue.findIndex((it) => it.evalId === evalId)
+    if (queued !== -1) {
+      // The embedder has settled it already.
+      this.#queue.splice(queued, 1)
+      return
+    }
+    const evl = this.#parked.get(evalId) ?? (this.#current?.message.evalId === evalId ? this.#current : undefined)
+    if (evl !== undefined && !evl.hasEnded) this.#discard(evl, how)
+  }
+
+  #sendOutcome(evl: RunningEval, status: WorkerOutcome["status"], rest: Partial<WorkerOutcome>): void {
+    evl.flush()
+    const { begunAt, compiledAt, ranAt } = evl.times
+    const now = performance.now()
+    this.#hold()
+    this.#link.send("outcome", {
+      seq: evl.message.seq,
+      evalId: evl.message.evalId,
+      status,
+      text: "",
+      inert: true,
+      valueType: "undefined",
+      rejected: [],
+      queued: evl.queue.length,
+      omittedBytes: evl.omittedBytes,
+      abandoned: evl.abandoned,
+      realmKept: true,
+      times: [compiledAt - begunAt, Math.max(0, ranAt - compiledAt), now - Math.max(ranAt, compiledAt)],
+      ...rest,
+    })
+  }
+
+  /** While evals wait here, a few outcomes may leave together: a write costs more than a short eval. */
+  #hold(): void {
+    if (this.#queue.length === 0 || ++this.#held >= outcomesHeldMax) this.#release()
+    else this.#link.hold()
+  }
+
+  #release(): void {
+    this.#held = 0
+    this.#link.release()
+  }
+
+  // What realms ask for
+
+  #serveRealm(resident: Resident | undefined, op: number, a: Primitive, b: Primitive, payload: unknown): Primitive {
+    const evl = this.#als.getStore()
+    const isRunning = evl !== undefined && !evl.hasEnded && resident !== undefined && evl.resident === resident
+    switch (op) {
+      case opNow:
+        return performance.now()
+      case opTimeOrigin:
+        return performance.timeOrigin
+      case opRandom:
+        // The realm's own array, made for this call.
+        randomFillSync(payload as Uint8Array)
+        return undefined
+      case opCurrent:
+        return isRunning ? evl.message.evalId : undefined
+      case opTimerClear:
+        if (evl !== undefined) this.#clearTimer(evl, a as number)
+        return undefined
+    }
+    if (!isRunning) return refusedEnded
+    switch (op) {
+      case opOutput:
+        evl.write(a === "stderr" ? "stderr" : "stdout", String(b))
+        this.#pushOutput()
+        return undefined
+      case opTimerSet:
+        this.#setTimer(evl, a as number, b as number)
+        return undefined
+      case opToolCall: {
+        evl.toolCalls.add(a as number)
+        evl.flush()
+        this.#link.send("toolCall", {
+          session: resident.session,
+          evalId: evl.message.evalId,
+          callId: a as number,
+          name: String(b),
+          bytes: packValue(payload as PackedInput),
+        })
+        return undefined
+      }
+      case opSettled:
+        this.#reconsider(evl)
+        return undefined
+      case opUncaught:
+        evl.hasUncaught = true
+        this.#reconsider(evl)
+        return undefined
+      case opExit:
+        evl.exitCode = a as number
+        this.#reconsider(evl)
+        return undefined
+      case opWrite:
+        return this.#queueWrite(evl, a as "atPut" | "removeKey" | "clear", String(b), payload)
+      default:
+        return undefined
+    }
+  }
+
+  #pushOutput(): void {
+    const now = performance.now()
+    if (now - this.#flushedAt < outputFlushMs) return
+    this.#flushedAt = now
+    // In the same turn: the loop may not come round for a long time.
+    if (this.#current !== undefined) this.#current.flush()
+    this.#link.flush()
+  }
+
+  #setTimer(evl: RunningEval, id: number, ms: number): void {
+    const repeats = ms < 0
+    const run = (): void => {
+      if (evl.hasEnded) return
+      Atomics.store(this.#task.words, ENTERED, evl.message.seq)
+      if (!repeats) evl.timers.delete(id)
+      evl.resident.realm.api.fireTimer(id)
+      this.#reconsider(evl)
+    }
+    const handle = repeats ? setInterval(run, -ms) : setTimeout(run, ms)
+    evl.timers.set(id, { handle: handle as NodeJS.Timeout, repeats })
+  }
+
+  #clearTimer(evl: RunningEval, id: number): void {
+    const timer = evl.timers.get(id)
+    if (timer === undefined) return
+    clearTimeout(timer.handle)
+    evl.timers.delete(id)
+    this.#reconsider(evl)
+  }
+
+  #onToolResult(result: FieldsOf<typeof toWorker.toolResult>): void {
+    const { session, callId, ok, bytes, kind, message } = result
+    const evl = this.#evalOfCall(session, callId)
+    if (evl === undefined) return
+    evl.toolCalls.delete(callId)
+    Atomics.store(this.#task.words, ENTERED, evl.message.seq)
+    const { realm } = evl.resident
+    this.#als.run(evl, () => {
+      if (bytes.length === 0) realm.api.settleTool(callId, false, undefined, undefined, kind, message)
+      else {
+        const { table, chunks } = realm.table(bytes)
+        realm.api.settleTool(callId, ok, table, chunks, kind, message)
+      }
+    })
+    this.#reconsider(evl)
+  }
+
+  #evalOfCall(session: string, callId: number): RunningEval | undefined {
+    const isIts = (evl: RunningEval | undefined) => evl?.message.session === session && evl.toolCalls.has(callId)
+    if (isIts(this.#current)) return this.#current
+    for (const evl of this.#parked.values()) if (isIts(evl)) return evl
+    return undefined
+  }
+
+  /** Hands a queued write to the shell and waits for its answer: undefined, or "kind: message". */
+  #queueWrite(
+    evl: RunningEval,
+    op: "atPut" | "removeKey" | "clear",
+    key: string,
+    payload: unknown,
+  ): string | undefined {
+    const { port, words, syncCallTimeoutMs } = this.#task
+    const callId = ++this.#syncCalls
+    const what = typeof payload === "string" ? payload : ""
+    const bytes = op === "atPut" && what === "" ? packValue(payload as PackedInput) : new Uint8Array(0)
+    const { evalId, session } = evl.message
+    // Whatever ended before must have left before the shell hears of this eval.
+    this.#release()
+    Atomics.store(words, WAITING, 1)
+    port.postMessage({ callId, session, evalId, op, key, what, bytes })
+    const deadline = performance.now() + syncCallTimeoutMs
+    for (;;) {
+      const left = deadline - performance.now()
+      if (left <= 0 || Atomics.wait(words, WAITING, 1, left) === "timed-out") {
+        return `session_unresponsive: The shell did not take the write within ${syncCallTimeoutMs} ms.`
+      }
+      const reply = this.#receive(callId)
+      if (reply === undefined) {
+        Atomics.store(words, WAITING, 1)
+        continue
+      }
+      if (!reply.ok) return `${reply.kind}: ${reply.message}`
+      evl.queue.push({ op, key })
+      return undefined
+    }
+  }
+
+  #receive(callId: number): SyncReply | undefined {
+    for (;;) {
+      const received = receiveMessageOnPort(this.#task.port) as { message: "ping" | SyncReply } | undefined
+      if (received === undefined) return undefined
+      const { message } = received
+      if (message === "ping") Atomics.add(this.#task.words, TURN, 1)
+      else if (message.callId === callId) return message
+    }
+  }
+
+  // What nobody caught
+
+  #catchStrays(): void {
+    const blame = (error: unknown): void => {
+      const evl = this.#als.getStore()
+      // Outside every eval it is the worker's own fault: the thread dies of it, and its host says so.
+      if (evl === undefined) throw error
+      const { api } = evl.resident.realm
+      if (!evl.hasEnded) return api.uncaught(error)
+      const { session, evalId } = evl.message
+      this.#link.send("stray", { session, evalId, text: api.describeOther(error) })
+    }
+    process.on("uncaughtException", blame)
+    process.on("unhandledRejection", blame)
+  }
+}

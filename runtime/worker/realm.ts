@@ -1,0 +1,101 @@
+// One vm context with the realm-side code in it, seen from the worker: functions that take and give primitives and tables.
+//
+// This is the only file of the worker that touches objects of a realm, and only those that realm-side code made: it reads their own data
+// properties and elements, never anything a prototype could answer. Values of session code do not come here at all.
+import { constants, createContext } from "node:vm"
+import type { Script } from "node:vm"
+import type { RealmApi } from "../../stdlib/realm.ts"
+import type { HostFunction } from "../../stdlib/bridge.ts"
+import type { Primitive } from "../../stdlib/intrinsics.ts"
+import { packValue, unpackValue } from "../wire/values/pack.ts"
+
+export type { RealmApi }
+
+export interface EncodedGroupBytes {
+  names: string[]
+  bytes: Uint8Array
+}
+
+export class Realm {
+  readonly api: RealmApi
+  readonly #context: object
+  /** Names of the global object as it stands before any user code. */
+  readonly globals: ReadonlySet<string>
+
+  constructor(
+    bundle: Script,
+    host: HostFunction,
+    facts: { id: string; kind: string; profile: string; tools: string[] },
+  ) {
+    const context = createContext(constants.DONT_CONTEXTIFY)
+    this.#context = context
+    const boot = bundle.runInContext(context) as (
+      host: HostFunction,
+      id: string,
+      kind: string,
+      profile: string,
+      tools: string,
+    ) => RealmApi
+    this.api = boot(host, facts.id, facts.kind, facts.profile, facts.tools.join(","))
+    this.globals = new Set(Reflect.ownKeys(context).filter((key) => typeof key === "string"))
+  }
+
+  /** Runs a compiled script; its completion value is only ever handed back to realm-side code. */
+  run(script: Script): unknown {
+    return script.runInContext(this.#context)
+  }
+
+  /** Properties that code has added to the global object. */
+  addedGlobals(): string[] {
+    const keys = Reflect.ownKeys(this.#context)
+    if (keys.length <= this.globals.size) return []
+    return keys.filter((key): key is string => typeof key === "string" && !this.globals.has(key))
+  }
+
+  /** A list of the realm's own with these items. */
+  list<T extends Primitive>(items: readonly T[]): T[] {
+    const list = this.api.newList() as T[]
+    for (let index = 0; index < items.length; index++) list[index] = items[index]!
+    return list
+  }
+
+  /** An encoded value as a table and chunks of the realm's own. Throws when the bytes are malformed. */
+  table(bytes: Uint8Array): { table: Primitive[]; chunks: Uint8Array[] } {
+    const unpacked = unpackValue(bytes)
+    const chunks = this.api.newList() as unknown as Uint8Array[]
+    for (let index = 0; index < unpacked.chunks.length; index++) {
+      const chunk = unpacked.chunks[index]!
+      const copy = this.api.newBytes(chunk.length)
+      // `set` of our own realm, on a view that realm-side code has just made.
+      Uint8Array.prototype.set.call(copy, chunk)
+      chunks[index] = copy
+    }
+    return { table: this.list(unpacked.table), chunks }
+  }
+
+  /** Locals as bytes by group, and those that cannot be encoded. */
+  encode(names: readonly string[] | undefined): {
+    groups: EncodedGroupBytes[]
+    ephemeral: { name: string; what: string }[]
+  } {
+    const encoded = this.api.encode(names === undefined ? undefined : this.list(names))
+    const groups: EncodedGroupBytes[] = []
+    for (let index = 0; index < encoded.groups.length; index++) {
+      const group = encoded.groups[index]!
+      groups.push({ names: copyStrings(group.names), bytes: packValue(group) })
+    }
+    const ephemeral: { name: string; what: string }[] = []
+    for (let index = 0; index < encoded.ephemeral.length; index++) {
+      const { name, what, path } = encoded.ephemeral[index]!
+      ephemeral.push({ name, what: path === name ? what : `${what} (at ${path})` })
+    }
+    return { groups, ephemeral }
+  }
+}
+
+/** A list of realm-side code as an array of ours. */
+export function copyStrings(list: ArrayLike<string>): string[] {
+  const copy: string[] = []
+  for (let index = 0; index < list.length; index++) copy.push(String(list[index]))
+  return copy
+}

@@ -1,0 +1,325 @@
+// A session's realm on this thread, with what the worker must know to run evals in it and to commit what they did.
+//
+// A resident is a cache: it is built from a checkpoint, holds exactly one commit, and may be thrown away at any time. What an eval
+// changed leaves as a delta: the locals it set, the groups of bindings it may have touched as bytes, the definitions it reached.
+import { createHash } from "node:crypto"
+import type { Script } from "node:vm"
+import { compileDefinitions } from "../language/compile.ts"
+import type { KeptDefinition } from "../language/compile.ts"
+import type { NameKind, NameTable } from "../language/transform.ts"
+import type { HostFunction } from "../../stdlib/bridge.ts"
+import { packValue } from "../wire/values/pack.ts"
+import { foldQueue, validateWrites } from "../wire/mutations.ts"
+import type { Checkpoint, DefinitionRecord, Delta, Rejection } from "../wire/schema.ts"
+import { newScript } from "./compile-cache.ts"
+import type { Compiled } from "./compile-cache.ts"
+import { Realm, copyStrings } from "./realm.ts"
+import type { RunningEval } from "./running-eval.ts"
+import { touchedLocals } from "./touched.ts"
+
+interface Definition {
+  readonly record: DefinitionRecord
+  /** Names that its code can reach. */
+  readonly reads: readonly string[]
+  readonly hasPrivateNames: boolean
+}
+
+/** Groups shorter than this are compared as they are, longer ones by digest. */
+const comparedBytesMax = 64
+
+// Code that may go on after its eval has ended, or start something that does. Without any of these words nothing of an eval can run
+// later, since its timers are cancelled; with one, any later commit may contain its work, so every later commit encodes everything.
+const lingeringCode = /\b(?:async|await|then|Promise|queueMicrotask|FinalizationRegistry)\b/
+
+export class Resident implements NameTable {
+  readonly session: string
+  readonly realm: Realm
+  commit: number
+  /** Scripts by file name, for positions in stacks. */
+  readonly units = new Map<string, { unit: Compiled["unit"]; file: string }>()
+  #definitions = new Map<string, Definition>()
+  readonly #captured = new Set<string>()
+  readonly #referenced = new Set<string>()
+  readonly #ephemeral = new Set<string>()
+  /** What each local was last encoded as: its group's names and a fingerprint of its bytes. */
+  readonly #encoded = new Map<string, { names: readonly string[]; print: string }>()
+  #mayLinger = false
+
+  constructor(session: string, commit: number, checkpoint: Checkpoint, bundle: Script, host: HostFunction) {
+    this.session = session
+    this.commit = commit
+    const { kind, profile, tools } = checkpoint
+    this.realm = new Realm(bundle, host, { id: session, kind, profile, tools })
+    this.#build(checkpoint)
+  }
+
+  // What the compiler asks
+
+  kind(name: string): NameKind | undefined {
+    return this.realm.api.kindOf(name)
+  }
+
+  isRealmGlobal(name: string): boolean {
+    return this.realm.globals.has(name)
+  }
+
+  isCaptured(name: string): boolean {
+    return this.#captured.has(name)
+  }
+
+  // An eval
+
+  /** Starts a compiled submission; true when it ended at once. Must be called inside the eval's async context. */
+  start({ unit, script }: Compiled, source: string, file: string): boolean {
+    this.units.set(unit.filename, { unit, file })
+    for (const name of unit.captures) this.#captured.add(name)
+    this.#mayLinger ||= lingeringCode.test(source)
+    const { api } = this.realm
+    const names = this.realm.list(unit.definitions.map((it) => it.name))
+    const privates = this.realm.list(unit.definitions.map((it) => it.hasPrivateNames))
+    return api.start(this.realm.run(script) as Parameters<typeof api.start>[0], names, privates)
+  }
+
+  /** Folds the queue, ends the run and gathers what changed since the last commit. */
+  commitEval(
+    evl: RunningEval,
+    compiled: Compiled,
+    how: "ok" | "threw" | "exited",
+  ): { delta: Delta; rejected: Rejection[] } {
+    const { api } = this.realm
+    const { unit } = compiled
+    const own = this.#definitionsOf(compiled, evl.message.file, evl.message.line)
+    const reached = new Set(copyStrings(api.reached()))
+    const candidate = new Map<string, { dependencies: readonly string[] }>()
+    for (const [name, { record }] of this.#definitions) candidate.set(name, record)
+    for (const [name, { record }] of own) if (reached.has(name) || isType(record.kind)) candidate.set(name, record)
+    const folded = foldQueue(evl.queue, { dropClears: how === "threw" })
+    const { apply, rejected } = validateWrites(folded, candidate)
+    if (folded.cleared) api.clear()
+    for (const [key, write] of apply) {
+      if ("put" in write) api.put(key, write.put)
+      else api.remove(key)
+    }
+    const finished = api.finish(how === "ok" ? "ok" : "threw")
+    const assigned = copyStrings(finished.assigned)
+    const removed = copyStrings(finished.removed)
+    const inForce = new Set(copyStrings(finished.definitions))
+
+    const definitions: DefinitionRecord[] = []
+    if (folded.cleared) this.#definitions.clear()
+    const removedDefinitions = removed.filter((name) => this.#definitions.delete(name))
+    for (const [key, write] of apply) {
+      if ("remove" in write && this.#definitions.delete(key)) removedDefinitions.push(key)
+    }
+    for (const name of assigned) this.#definitions.delete(name)
+    for (const [name, definition] of own) {
+      const isPublished = isType(definition.record.kind)
+        ? !folded.cleared && !removedDefinitions.includes(name)
+        : inForce.has(name)
+      if (!isPublished) continue
+      this.#definitions.set(name, definition)
+      definitions.push(definition.record)
+    }
+    for (const name of [...removed, ...definitions.map((it) => it.name)]) this.#forget(name)
+
+    const touched = touchedLocals({
+      unit,
+      definitionOf: (name) => this.#definitions.get(name) ?? own.get(name),
+      isLocal: (name) => isLocal(this.kind(name)),
+      isEphemeral: (name) => this.#ephemeral.has(name),
+      referenced: this.#referenced,
+    })
+    const { groups, ephemeral, late } = this.#encode(touched, new Set(assigned))
+    const set = assigned.map((name) => ({ name, readonly: this.kind(name) === "readonly" }))
+    const delta: Delta = {
+      set,
+      removed: removed.filter((name) => !removedDefinitions.includes(name)),
+      cleared: folded.cleared,
+      groups,
+      ephemeral,
+      definitions,
+      removedDefinitions,
+      late,
+    }
+    return { delta, rejected }
+  }
+
+  /** The result as bytes, when it can leave the realm and is within the limit. */
+  encodeResult(bytesMax: number): Uint8Array | undefined {
+    const encoded = this.realm.api.encodeResult(bytesMax)
+    return "table" in encoded ? packValue(encoded) : undefined
+  }
+
+  encodeError(bytesMax: number): Uint8Array | undefined {
+    const encoded = this.realm.api.encodeError(bytesMax)
+    return "table" in encoded ? packValue(encoded) : undefined
+  }
+
+  // Inside
+
+  #build(checkpoint: Checkpoint): void {
+    const { api } = this.realm
+    const readonly = new Map(checkpoint.locals.map((local) => [local.name, local.readonly]))
+    this.#buildDefinitions(checkpoint.definitions)
+    for (const { names, bytes } of checkpoint.groups) {
+      const { table, chunks } = this.realm.table(bytes)
+      const flags = names.map((name) => readonly.get(name) ?? false)
+      const problem = api.bindGroup(table, chunks, this.realm.list(names), this.realm.list(flags))
+      if (problem !== undefined)
+        for (const name of names) api.lose(name, `its bytes could not be read back: ${problem}`)
+      const print = fingerprint(bytes)
+      for (const name of names) this.#encoded.set(name, { names, print })
+    }
+    for (const { name, reason } of checkpoint.lost) api.lose(name, reason)
+    for (const which of ["value", "error"] as const) {
+      const bytes = which === "value" ? checkpoint.lastValue : checkpoint.lastError
+      if (bytes === undefined || bytes.length === 0) continue
+      const { table, chunks } = this.realm.table(bytes)
+      api.setLast(which, table, chunks)
+    }
+    this.#noteReferenced()
+    api.ready()
+  }
+
+  #buildDefinitions(records: readonly DefinitionRecord[]): void {
+    if (records.length === 0) return
+    const { api } = this.realm
+    const kept: KeptDefinition[] = []
+    const kinds = new Map<string, NameKind>()
+    for (const record of records) {
+      this.#mayLinger ||= lingeringCode.test(record.source)
+      if (isType(record.kind)) {
+        this.#definitions.set(record.name, { record, reads: [], hasPrivateNames: false })
+        continue
+      }
+      const { name, kind, source, file, line, column } = record
+      kinds.set(name, "definition")
+      kept.push({ name, kind: kind as KeptDefinition["kind"], source, filename: file, line, column })
+    }
+    if (kept.length === 0) return
+    const filename = "nacre:definitions"
+    const names: NameTable = {
+      kind: (name) => kinds.get(name) ?? this.kind(name),
+      isRealmGlobal: (name) => this.isRealmGlobal(name),
+    }
+    const unit = compileDefinitions(kept, names, filename)
+    if (!unit.valid) return this.#loseDefinitions(kept, unit.rendered)
+    const script = newScript(unit.code, filename)
+    this.units.set(filename, { unit, file: filename })
+    for (const name of unit.captures) this.#captured.add(name)
+    const own = this.#definitionsOf({ unit, script }, "", 1)
+    for (const record of records) {
+      const compiled = own.get(record.name)
+      if (compiled !== undefined) this.#definitions.set(record.name, { ...compiled, record })
+    }
+    const problem = api.install(
+      this.realm.run(script) as Parameters<typeof api.install>[0],
+      this.realm.list(unit.definitions.map((it) => it.name)),
+      this.realm.list(unit.definitions.map((it) => it.hasPrivateNames)),
+    )
+    if (problem !== undefined) this.#loseDefinitions(kept, problem)
+  }
+
+  #loseDefinitions(kept: readonly KeptDefinition[], problem: string): void {
+    for (const { name } of kept) {
+      if (this.kind(name) === undefined) this.realm.api.lose(name, `its definition could not be made again: ${problem}`)
+    }
+  }
+
+  /** The unit's definitions by name; the declarations of one name are one definition. */
+  #definitionsOf({ unit }: Compiled, file: string, firstLine: number): Map<string, Definition> {
+    const own = new Map<string, Definition>()
+    for (const { name, kind, source, span, dependencies, cells, hasPrivateNames } of unit.definitions) {
+      const reads = [...dependencies, ...cells]
+      const before = own.get(name)
+      if (before === undefined) {
+        const record: DefinitionRecord = {
+          name,
+          kind,
+          source,
+          file,
+          line: span.line + firstLine - 1,
+          column: span.column,
+          dependencies,
+        }
+        own.set(name, { record, reads, hasPrivateNames })
+        continue
+      }
+      const { record } = before
+      own.set(name, {
+        record: {
+          ...record,
+          kind: isType(record.kind) ? kind : record.kind,
+          source: `${record.source}\n${source}`,
+          dependencies: [...record.dependencies, ...dependencies],
+        },
+        reads: [...before.reads, ...reads],
+        hasPrivateNames: before.hasPrivateNames || hasPrivateNames,
+      })
+    }
+    return own
+  }
+
+  #encode(
+    touched: Set<string> | "all",
+    assigned: ReadonlySet<string>,
+  ): { groups: Delta["groups"]; ephemeral: Delta["ephemeral"]; late: string[] } {
+    let names: string[] | undefined
+    if (touched !== "all" && !this.#mayLinger) {
+      const wanted = new Set(assigned)
+      for (const name of touched) for (const member of this.#encoded.get(name)?.names ?? [name]) wanted.add(member)
+      names = [...wanted]
+      if (names.length === 0) return { groups: [], ephemeral: [], late: [] }
+    }
+    const encoded = this.realm.encode(names)
+    this.#noteReferenced()
+    if (names === undefined) this.#ephemeral.clear()
+    else for (const name of names) this.#ephemeral.delete(name)
+    for (const { name } of encoded.ephemeral) {
+      this.#ephemeral.add(name)
+      this.#encoded.delete(name)
+    }
+    const groups: Delta["groups"] = []
+    const late: string[] = []
+    for (const group of encoded.groups) {
+      const print = fingerprint(group.bytes)
+      let isChanged = false
+      for (const name of group.names) {
+        const before = this.#encoded.get(name)
+        const hasOtherBytes =
+          before === undefined || before.print !== print || before.names.length !== group.names.length
+        isChanged ||= hasOtherBytes || assigned.has(name)
+        // Changed, and not by anything that this eval's code could reach: by code of an earlier one.
+        if (hasOtherBytes && before !== undefined && touched !== "all" && !touched.has(name) && !assigned.has(name))
+          late.push(name)
+        this.#encoded.set(name, { names: group.names, print })
+      }
+      if (isChanged) groups.push(group)
+    }
+    return { groups, ephemeral: encoded.ephemeral, late }
+  }
+
+  #noteReferenced(): void {
+    const found = this.realm.api.takeReferenced()
+    for (let index = 0; index < found.length; index++) this.#referenced.add(found[index]!)
+  }
+
+  #forget(name: string): void {
+    this.#encoded.delete(name)
+    this.#ephemeral.delete(name)
+  }
+}
+
+function isLocal(kind: NameKind | undefined): boolean {
+  return kind === "local" || kind === "readonly"
+}
+
+function isType(kind: string): boolean {
+  return kind === "type" || kind === "interface"
+}
+
+function fingerprint(bytes: Uint8Array): string {
+  if (bytes.length <= comparedBytesMax)
+    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1")
+  return createHash("sha1").update(bytes).digest("base64")
+}

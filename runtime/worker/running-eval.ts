@@ -1,0 +1,97 @@
+// One eval on this thread, from when it is begun until its outcome is sent: what it has under way, and what it said.
+//
+// An object of this class is what AsyncLocalStorage carries through everything the eval starts; so whatever code runs, its eval is known,
+// and once `hasEnded` is set every outside call of that code is refused.
+import type { FieldsOf } from "../wire/schema.ts"
+import type { fromWorker, toWorker } from "../wire/schema.ts"
+import type { Resident } from "./resident.ts"
+
+export type EvalMessage = FieldsOf<typeof toWorker.eval>
+export type OutputChunkMessage = FieldsOf<typeof fromWorker.output>
+
+/** Characters collected before output is sent within a turn. */
+const flushChars = 8 * 1024
+
+export class RunningEval {
+  readonly message: EvalMessage
+  readonly resident: Resident
+  readonly timers = new Map<number, { handle: NodeJS.Timeout; repeats: boolean }>()
+  readonly toolCalls = new Set<number>()
+  /** Queued writes as the shell has them, without their values. */
+  readonly queue: { op: "atPut" | "removeKey" | "clear"; key: string }[] = []
+  readonly abandoned: { kind: string }[] = []
+  isParked = false
+  hasEnded = false
+  hasUncaught = false
+  exitCode: number | undefined
+  isCheckScheduled = false
+  omittedBytes = 0
+  readonly times = { begunAt: 0, compiledAt: 0, ranAt: 0 }
+  readonly #outputBytesMax: number
+  readonly #send: (chunk: OutputChunkMessage) => void
+  #outputBytes = 0
+  #seq = 0
+  #stream: "stdout" | "stderr" = "stdout"
+  #text = ""
+
+  constructor(message: EvalMessage, resident: Resident, send: (chunk: OutputChunkMessage) => void) {
+    this.message = message
+    this.resident = resident
+    this.#outputBytesMax = message.limits[0] ?? 0
+    this.#send = send
+  }
+
+  /** Whether anything of its own can still make it go on. */
+  get hasPending(): boolean {
+    return this.timers.size > 0 || this.toolCalls.size > 0
+  }
+
+  write(stream: "stdout" | "stderr", text: string): void {
+    if (stream !== this.#stream) {
+      this.flush()
+      this.#stream = stream
+    }
+    const bytes = Buffer.byteLength(text)
+    const room = this.#outputBytesMax - this.#outputBytes
+    if (bytes > room) {
+      const kept = cutUtf8(text, room)
+      this.omittedBytes += bytes - Buffer.byteLength(kept)
+      text = kept
+    }
+    this.#outputBytes += Math.min(bytes, Math.max(room, 0))
+    this.#text += text
+    if (this.#text.length >= flushChars) this.flush()
+  }
+
+  flush(): void {
+    if (this.#text === "") return
+    this.#send({ evalId: this.message.evalId, stream: this.#stream, text: this.#text, seq: this.#seq++ })
+    this.#text = ""
+  }
+
+  /** Nothing of the eval goes on: its timers are cancelled and named, its tool calls forgotten. */
+  end(): void {
+    this.hasEnded = true
+    const { api } = this.resident.realm
+    for (const [id, { handle, repeats }] of this.timers) {
+      clearTimeout(handle)
+      api.forgetTimer(id)
+      this.abandoned.push({ kind: repeats ? "interval" : "timeout" })
+    }
+    this.timers.clear()
+    for (const callId of this.toolCalls) {
+      api.forgetTool(callId)
+      this.abandoned.push({ kind: "tool" })
+    }
+    this.toolCalls.clear()
+  }
+}
+
+/** The longest start of a text that has at most `bytes` bytes and does not cut a character. */
+function cutUtf8(text: string, bytes: number): string {
+  if (bytes <= 0) return ""
+  const encoded = Buffer.from(text)
+  let end = bytes
+  while (end > 0 && (encoded[end]! & 0xc0) === 0x80) end -= 1
+  return encoded.toString("utf8", 0, end)
+}

@@ -1,0 +1,44 @@
+// Which bindings an eval may have changed, found from texts alone and on the safe side: what is not touched need not be encoded again.
+//
+// Reached are the names in its code; what the definitions among them mention, and so on; and, as soon as any value is reached, what
+// the definitions that values refer to (their classes, stored functions) mention. A value that cannot be encoded may hold any code, so
+// reaching one touches everything; so does code whose names cannot be known: direct eval, `globalThis`, `_`.
+
+export interface Mentions {
+  readonly mentions: readonly string[]
+}
+
+export interface TouchedQuestion {
+  /** The eval's own code. */
+  readonly unit: Mentions & { readonly usesDirectEval: boolean; readonly mentionsGlobalThis: boolean }
+  /** Definitions by name, those of the eval included. */
+  definitionOf(name: string): { readonly reads: readonly string[] } | undefined
+  isLocal(name: string): boolean
+  isEphemeral(name: string): boolean
+  /** Definitions that encoded values refer to. */
+  readonly referenced: ReadonlySet<string>
+}
+
+/** The touched locals, or "all". */
+export function touchedLocals(question: TouchedQuestion): Set<string> | "all" {
+  const { unit, referenced } = question
+  if (unit.usesDirectEval || unit.mentionsGlobalThis) return "all"
+  const touched = new Set<string>()
+  const seen = new Set<string>()
+  const open = [...unit.mentions]
+  let reachedValue = false
+  for (let name = open.pop(); name !== undefined; name = open.pop()) {
+    if (seen.has(name)) continue
+    seen.add(name)
+    if (name === "_" || name === "_error" || question.isEphemeral(name)) return "all"
+    const definition = question.definitionOf(name)
+    if (definition !== undefined) {
+      for (const read of definition.reads) open.push(read)
+    } else if (question.isLocal(name)) {
+      touched.add(name)
+      if (!reachedValue) for (const referencedName of referenced) open.push(referencedName)
+      reachedValue = true
+    }
+  }
+  return touched
+}
