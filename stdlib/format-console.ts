@@ -144,7 +144,7 @@ function jsonObject(object: object, open: object[], depth: number): string {
   }
   const keys = objectKeys(object)
   for (let i = 0; i < keys.length; i++) {
-    const key = keys[i] as string
+    const key = keys[i]!
     const part = jsonText(dataOf(object, key), open, depth + 1)
     if (part !== undefined) text += `${text === "" ? "" : ","}${jsonStringify(key)}:${part}`
   }

@@ -105,9 +105,6 @@ export const typedArraySet = uncurryThis(TypedArray.prototype.set) as (to: Uint8
 export const dataViewByteLength = getter(DataView.prototype, "byteLength") as (view: unknown) => number
 export const dataViewOffset = getter(DataView.prototype, "byteOffset") as (view: unknown) => number
 export const dataViewBuffer = getter(DataView.prototype, "buffer") as (view: unknown) => ArrayBuffer
-export const DataViewOf = DataView
-export const readDouble = uncurryThis(DataView.prototype.getFloat64)
-export const readInteger = uncurryThis(DataView.prototype.getInt32)
 export const bufferByteLength = getter(ArrayBuffer.prototype, "byteLength") as (buffer: unknown) => number
 export const bufferResizable = getter(ArrayBuffer.prototype, "resizable") as (buffer: unknown) => boolean | undefined
 export const bufferMaxLength = getter(ArrayBuffer.prototype, "maxByteLength") as (buffer: unknown) => number
@@ -123,6 +120,10 @@ export const isBufferView: (value: unknown) => value is ArrayBufferView = ArrayB
 export const ArrayBufferOf = ArrayBuffer
 export const SharedArrayBufferOf = SharedArrayBuffer
 export const Uint8ArrayOf = Uint8Array
+export const Int8ArrayOf = Int8Array
+export const Int16ArrayOf = Int16Array
+export const Int32ArrayOf = Int32Array
+export const Float64ArrayOf = Float64Array
 
 export const dateValue = uncurryThis(Date.prototype.getTime) as (date: unknown) => number
 export const dateToISO = uncurryThis(Date.prototype.toISOString)

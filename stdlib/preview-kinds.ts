@@ -159,7 +159,7 @@ const emptyKeys: readonly (string | symbol)[] = newList()
 
 function splitKeys(keys: readonly (string | symbol)[]): { items: number; named: (string | symbol)[] } {
   let items = 0
-  while (items < keys.length && isIndexText(keys[items] as string | symbol)) items++
+  while (items < keys.length && isIndexText(keys[items]!)) items++
   return { items, named: keysFrom(keys, items) }
 }
 
@@ -171,7 +171,7 @@ function isIndexText(key: string | symbol): boolean {
 
 function keysFrom(keys: readonly (string | symbol)[], from: number): (string | symbol)[] {
   const kept: (string | symbol)[] = newList()
-  for (let i = from; i < keys.length; i++) kept[i - from] = keys[i] as string | symbol
+  for (let i = from; i < keys.length; i++) kept[i - from] = keys[i]!
   return kept
 }
 
@@ -192,8 +192,8 @@ function showArray(previewer: Previewer, array: object, length: number, parts: s
     }
     // The first hole: from here on the keys lead, or a length of four billion would be walked through.
     indices ??= objectKeys(array)
-    while (position < indices.length && +(indices[position] as string) < index) position++
-    const key = position < indices.length ? (indices[position] as string) : ""
+    while (position < indices.length && +indices[position]! < index) position++
+    const key = position < indices.length ? indices[position]! : ""
     const next = isIndexText(key) && +key < length ? +key : length
     const holes = next - index
     parts[count++] = brand === "arguments" ? "<missing>" : `<${holes} empty item${holes === 1 ? "" : "s"}>`
@@ -275,7 +275,7 @@ function bufferKind(object: object, name: string, length: number): PreviewKind {
   const bytes = new Uint8ArrayOf(object as ArrayBuffer, 0, shown)
   let contents = ""
   for (let i = 0; i < shown; i++) {
-    const byte = bytes[i] as number
+    const byte = bytes[i]!
     contents += `${i === 0 ? "" : " "}${hexDigit(byte >> 4)}${hexDigit(byte & 15)}`
   }
   if (shown < length) contents += ` ... ${moreText(length - shown, "byte")}`
@@ -310,7 +310,7 @@ function errorKeys(object: object): (string | symbol)[] {
   let count = 0
   for (let i = 0; i < keys.length; i++) {
     if (keys[i] !== "stack" && keys[i] !== "message" && keys[i] !== "cause" && keys[i] !== "errors") {
-      shown[count++] = keys[i] as string | symbol
+      shown[count++] = keys[i]!
     }
   }
   if (descriptorOf(object, "cause") !== undefined) shown[count++] = "cause"

@@ -183,7 +183,7 @@ export class Previewer {
         parts[count++] = `... ${moreText(keys.length - i, "propert", "y", "ies")}`
         break
       }
-      const key = keys[i] as string | symbol
+      const key = keys[i]!
       const name = keyText(key)
       this.spent += name.length
       parts[count++] = `${isEnumerable(object, key) ? name : `[${name}]`}: ${this.showProperty(object, key)}`
@@ -210,9 +210,9 @@ export function shownKeys(object: object): (string | symbol)[] {
   if (symbols.length === 0) return keys
   const shown: (string | symbol)[] = newList()
   let count = 0
-  for (let i = 0; i < keys.length; i++) shown[count++] = keys[i] as string
+  for (let i = 0; i < keys.length; i++) shown[count++] = keys[i]!
   for (let i = 0; i < symbols.length; i++) {
-    if (isEnumerable(object, symbols[i] as symbol)) shown[count++] = symbols[i] as symbol
+    if (isEnumerable(object, symbols[i]!)) shown[count++] = symbols[i]!
   }
   return shown
 }

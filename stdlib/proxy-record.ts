@@ -70,7 +70,7 @@ export function recordProxies(global: object): void {
 
 function recordRevocable(native: unknown, self: unknown, args: ArrayLike<unknown>): object {
   const made = applyFunction(native, self, args) as { proxy: object; revoke: () => void }
-  const record = { target: args[0] as object, handler: args[1] as object, revoked: false }
+  const record = { target: args[0]!, handler: args[1]!, revoked: false }
   weakMapSet(proxyRecords, made.proxy, record)
   made.revoke = new NativeProxy(
     made.revoke,

@@ -369,7 +369,7 @@ function writeGeneral(
     slotCount = 1
   }
   for (let i = 0; i < keys.length; i++) {
-    const key = keys[i] as string | symbol
+    const key = keys[i]!
     const descriptor = key === "stack" ? stackDescriptor(object) : descriptorOf(object, key)
     if (descriptor === undefined) continue
     const isAccessor = !objectHasOwn(descriptor, "value")
@@ -395,7 +395,7 @@ function writeGeneral(
 function withoutKey(keys: (string | symbol)[], left: string): (string | symbol)[] {
   const kept: (string | symbol)[] = newList()
   let count = 0
-  for (let i = 0; i < keys.length; i++) if (keys[i] !== left) kept[count++] = keys[i] as string | symbol
+  for (let i = 0; i < keys.length; i++) if (keys[i] !== left) kept[count++] = keys[i]!
   return kept
 }
 
@@ -424,7 +424,7 @@ function boxedStringKeys(object: object, length: number): (string | symbol)[] {
   const kept: (string | symbol)[] = newList()
   let count = 0
   // Own keys list the indices first, in order; `length` comes after them.
-  for (let i = length; i < keys.length; i++) if (keys[i] !== "length") kept[count++] = keys[i] as string | symbol
+  for (let i = length; i < keys.length; i++) if (keys[i] !== "length") kept[count++] = keys[i]!
   return kept
 }
 
@@ -434,6 +434,6 @@ function viewKeys(object: object, name: string | undefined, length: number): (st
   const keys = ownKeysOf(object)
   const kept: (string | symbol)[] = newList()
   let count = 0
-  for (let i = length; i < keys.length; i++) kept[count++] = keys[i] as string | symbol
+  for (let i = length; i < keys.length; i++) kept[count++] = keys[i]!
   return kept
 }

@@ -10,6 +10,7 @@ import type * as Groups from "../../../runtime/wire/values/groups.ts"
 import type * as References from "../../../stdlib/intrinsic-references.ts"
 import type * as Proxies from "../../../stdlib/proxy-record.ts"
 import type * as Preview from "../../../stdlib/preview.ts"
+import type * as Attributes from "../../../stdlib/attribute-record.ts"
 import type * as Console from "../../../stdlib/format-console.ts"
 import type * as Errors from "../../../stdlib/describe-error.ts"
 
@@ -18,6 +19,7 @@ type RealmSide = Pick<typeof Encode, "encodeValue"> &
   Pick<typeof Decode, "decodeValue" | "decodeBindings"> &
   Pick<typeof References, "captureIntrinsics"> &
   Pick<typeof Proxies, "recordProxies"> &
+  Pick<typeof Attributes, "recordAttributes"> &
   Pick<typeof Preview, "preview"> &
   Pick<typeof Console, "formatConsole"> &
   Pick<typeof Errors, "describeError" | "errorToJson">
@@ -45,6 +47,7 @@ const exported = [
   "decodeBindings",
   "captureIntrinsics",
   "recordProxies",
+  "recordAttributes",
   "preview",
   "formatConsole",
   "describeError",
@@ -86,5 +89,6 @@ export function bootRealm(): Realm {
   const side = script.runInContext(global) as RealmSide
   const references = side.captureIntrinsics(global)
   side.recordProxies(global)
+  side.recordAttributes()
   return { ...side, global, references, run: (source) => vm.runInContext(source, global) }
 }
