@@ -174,6 +174,7 @@ export function confirmBrand(object: object, brand: Brand): boolean {
     // The intrinsic refused the object: it lacks the slot, which is the answer.
     return false
   }
+  return false
 }
 
 /** `Object.prototype.toString` where nothing on the chain can speak for the object; else `undefined`. */
@@ -215,7 +216,7 @@ export function functionName(object: object): string {
 /** The brand of an object whose chain names none: what the language answers without throwing. */
 export function unrootedBrand(object: object): Brand {
   if (isBufferView(object)) return "view"
-  switch (builtinTag(object)) {
+  switch (builtinTag(object) ?? "") {
     case "[object Error]":
       return "error"
     case "[object Arguments]":

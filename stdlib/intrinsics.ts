@@ -47,7 +47,7 @@ export const constructAs: (target: unknown, args: ArrayLike<unknown>, newTarget:
 
 export const arrayIsArray = Array.isArray as (value: unknown) => value is unknown[]
 export const arraySort = uncurryThis(Array.prototype.sort as (this: string[]) => string[])
-export const arrayJoin = uncurryThis(Array.prototype.join as (this: ArrayLike<unknown>, separator: string) => string)
+export const arrayJoin = uncurryThis(Array.prototype.join)
 export const functionToString = uncurryThis(Function.prototype.toString)
 
 export const MapOf = Map

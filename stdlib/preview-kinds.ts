@@ -57,7 +57,7 @@ const asyncGeneratorFunctionPrototype = prototypeOf(async function* () {})
 export function previewKind(previewer: Previewer, object: object, brand: Brand): PreviewKind {
   switch (brand) {
     case "function":
-      return word(functionText(object, functionToString(object as () => void), functionKind(object)), shownKeys(object))
+      return word(functionText(object, functionToString(object), functionKind(object)), shownKeys(object))
     case "array":
     case "arguments":
       return arrayKind(previewer, object as unknown[], brand)
@@ -73,7 +73,7 @@ export function previewKind(previewer: Previewer, object: object, brand: Brand):
       return viewKind(previewer, object)
     case "date": {
       const time = dateValue(object)
-      return word(time !== time ? "Invalid Date" : dateToISO(object as Date), shownKeys(object))
+      return word(time !== time ? "Invalid Date" : dateToISO(object), shownKeys(object))
     }
     case "regexp":
       return word(`/${regExpSource(object)}/${flagsText(object)}`, shownKeys(object))
@@ -111,8 +111,9 @@ export function previewKind(previewer: Previewer, object: object, brand: Brand):
     case "generator":
     case "iterator":
     case "proxy":
-      return brackets(classText(object, "Object"), shownKeys(object), noItems)
+      break
   }
+  return brackets(classText(object, "Object"), shownKeys(object), noItems)
 }
 
 function noItems(): number {

@@ -110,9 +110,11 @@ export class Previewer {
       case "boolean":
       case "undefined":
         return `${value}`
-      default:
+      case "object":
+      case "function":
         return "null"
     }
+    return ""
   }
 
   /** A string in quotes, cut where the whole preview would be. */

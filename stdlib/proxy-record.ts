@@ -36,7 +36,7 @@ export function isRecordedProxy(object: object): boolean {
 
 /** Makes a proxy that is on record. The decoder uses it too, so that a proxy survives being encoded twice. */
 export function makeProxy(target: object, handler: object): object {
-  const proxy = new NativeProxy(target, handler) as object
+  const proxy = new NativeProxy(target, handler)
   weakMapSet(proxyRecords, proxy, { target, handler, revoked: false })
   return proxy
 }

@@ -78,7 +78,7 @@ const viewKeysMax = 4096
 
 export function writeFunction(encoder: ValueEncoder, object: object): void {
   const name = functionName(object)
-  const isClass = stringIndexOf(functionToString(object as () => void), "class") === 0
+  const isClass = stringIndexOf(functionToString(object), "class") === 0
   const what = `${isClass ? "class" : "function"}${name === "" ? "" : ` ${name}`}`
   const text = isClass ? `[class ${name || "(anonymous)"}]` : `[Function${name === "" ? " (anonymous)" : `: ${name}`}]`
   encoder.writeEphemeral(object, what, text)

@@ -129,6 +129,7 @@ export class ValueEncoder {
   #plain = newPrototypeInfo(protoPlain)
   #null = newPrototypeInfo(protoNull)
   #shapeCount = 0
+  readonly #isSilent = objectPrototypeIsSilent()
   #scratch: unknown[] = newList()
   #top: Frame | undefined
   #root = ""
@@ -279,9 +280,10 @@ export class ValueEncoder {
     if (count === 0 && info.mode !== protoClass) return false
     if (objectNames(object).length !== count || objectSymbols(object).length !== 0) return false
     const scratch = this.#scratch
+    const isSilent = this.#isSilent
     for (let i = 0; i < count; i++) {
       const descriptor = descriptorOf(object, keys[i]!) as PropertyDescriptor
-      if (!isPlainData(descriptor)) return false
+      if (!isPlainData(descriptor, isSilent)) return false
       scratch[i] = descriptor.value
     }
     this.mark(object)
@@ -423,12 +425,21 @@ export class ValueEncoder {
   }
 }
 
-/** Reads only what every data descriptor has itself; `writable` is missing on an accessor's, and a session may have put one on
- * `Object.prototype`, hence the last question. */
-function isPlainData(descriptor: PropertyDescriptor): boolean {
-  return descriptor.enumerable === true && descriptor.configurable === true && objectHasOwn(descriptor, "value")
-    ? descriptor.writable === true
-    : false
+/**
+ * Whether a descriptor is of plain data with every attribute on. An accessor's has no `writable`, and then the question goes to
+ * `Object.prototype`, where a session may have put one: `objectPrototypeIsSilent` says that it has not.
+ */
+function isPlainData(descriptor: PropertyDescriptor, isSilent: boolean): boolean {
+  return (
+    descriptor.enumerable === true &&
+    descriptor.configurable === true &&
+    (isSilent || objectHasOwn(descriptor, "value")) &&
+    descriptor.writable === true
+  )
+}
+
+function objectPrototypeIsSilent(): boolean {
+  return !objectHasOwn(ObjectPrototype, "writable")
 }
 
 function slotStep(list: unknown[], labels: SlotLabels, at: number): string {
@@ -450,6 +461,7 @@ function slotStep(list: unknown[], labels: SlotLabels, at: number): string {
     case "object":
       return key === null ? ".get(null)" : `.get({key ${(at - 1) / 2}})`
   }
+  return ""
 }
 
 /**
@@ -462,9 +474,10 @@ function hasPlainItems(array: unknown[], count: number): boolean {
     return keys.length === count && (count === 0 || keys[count - 1] === `${count - 1}`)
   }
   if (objectNames(array).length !== count + 1) return false
+  const isSilent = objectPrototypeIsSilent()
   for (let i = 0; i < count; i++) {
     const descriptor = descriptorOf(array, i)
-    if (descriptor === undefined || !isPlainData(descriptor)) return false
+    if (descriptor === undefined || !isPlainData(descriptor, isSilent)) return false
   }
   return descriptorOf(array, "length")?.writable === true
 }

@@ -51,7 +51,9 @@ export function packValue(value: PackedInput): Uint8Array {
       case "undefined":
         items[i] = item
         break
-      default:
+      case "object":
+      case "function":
+      case "symbol":
         if (item !== null) throw new MalformedValueError(`item ${i} of a table is a ${typeof item}`)
         items[i] = null
     }
