@@ -9,6 +9,7 @@
 
 import {
   arrayIsArray,
+  ArrayPrototype,
   bigintValue,
   booleanValue,
   bufferByteLength,
@@ -72,6 +73,7 @@ function brandPrototype(prototype: unknown, brand: Brand): void {
   if (typeof prototype === "object" && prototype !== null) mapSet(brandOfPrototype, prototype, brand)
 }
 
+brandPrototype(ArrayPrototype, "array")
 brandPrototype(Map.prototype, "map")
 brandPrototype(Set.prototype, "set")
 brandPrototype(Date.prototype, "date")

@@ -34,7 +34,7 @@ import {
 } from "./intrinsics.ts"
 import { errorHeader } from "./error-header.ts"
 import { classText, functionText, moreText, shownKeys, type Previewer } from "./preview.ts"
-import { symbolText } from "./quote.ts"
+import { isIndexText, symbolText } from "./quote.ts"
 import type { Brand } from "./brands.ts"
 
 export interface PreviewKind {
@@ -160,14 +160,12 @@ const emptyKeys: readonly (string | symbol)[] = newList()
 
 function splitKeys(keys: readonly (string | symbol)[]): { items: number; named: (string | symbol)[] } {
   let items = 0
-  while (items < keys.length && isIndexText(keys[items]!)) items++
+  while (items < keys.length) {
+    const key = keys[items]!
+    if (typeof key === "symbol" || !isIndexText(key)) break
+    items++
+  }
   return { items, named: keysFrom(keys, items) }
-}
-
-function isIndexText(key: string | symbol): boolean {
-  if (typeof key !== "string") return false
-  const number = +key
-  return number >= 0 && number < 4294967295 && `${number}` === key && number % 1 === 0
 }
 
 function keysFrom(keys: readonly (string | symbol)[], from: number): (string | symbol)[] {

@@ -7,7 +7,6 @@ import {
   DateOf,
   deleteOwn,
   ErrorOf,
-  iteratorSymbol,
   MapOf,
   ObjectOf,
   RegExpOf,
@@ -111,12 +110,9 @@ function rare(decoder: ValueDecoder, make: () => object): object {
 
 function newArguments(): object {
   // A strict function's: the only kind a session has, since its code is strict.
-  const made: object = (function () {
+  return (function () {
     return arguments
   })()
-  deleteOwn(made, "length")
-  deleteOwn(made, iteratorSymbol)
-  return made
 }
 
 function newError(decoder: ValueDecoder): object {

@@ -398,11 +398,11 @@ export class ValueDecoder {
       const isAccessor = (bits & attrAccessor) !== 0
       const first = values[at++]
       const second = isAccessor ? values[at++] : undefined
+      const enumerable = (bits & attrEnumerable) !== 0
+      const configurable = (bits & attrConfigurable) !== 0
       const descriptor: PropertyDescriptor = isAccessor
-        ? { get: accessorPart(first), set: accessorPart(second) as (value: unknown) => void }
-        : { value: first, writable: (bits & attrWritable) !== 0 }
-      descriptor.enumerable = (bits & attrEnumerable) !== 0
-      descriptor.configurable = (bits & attrConfigurable) !== 0
+        ? { get: accessorPart(first), set: accessorPart(second), enumerable, configurable }
+        : { value: first, writable: (bits & attrWritable) !== 0, enumerable, configurable }
       if (!this.#define(object, key, withoutPrototype(descriptor))) this.fail("a property that cannot be defined")
     }
     if (general.isSealed) preventExtensions(object)
@@ -433,8 +433,8 @@ function viewNumbers(chunk: Uint8Array, width: number): ArrayLike<number> | unde
 const suspended: unknown = withoutPrototype({})
 
 /** Half of an accessor that means nothing on this side stays a missing half: reading it gives `undefined`. */
-function accessorPart(value: unknown): () => unknown {
-  return (typeof value === "function" ? value : undefined) as () => unknown
+function accessorPart(value: unknown): () => undefined {
+  return (typeof value === "function" ? value : undefined) as () => undefined
 }
 
 function isObject(value: unknown): value is object {

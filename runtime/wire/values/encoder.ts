@@ -77,6 +77,8 @@ interface Frame {
   /** Keys of fields; labels of the slots of a list. */
   readonly list: unknown
   position: number
+  /** The slot before `position` is being written; until then the frame only waits and is no part of the path. */
+  begun: boolean
   readonly end: number
   readonly below: Frame | undefined
 }
@@ -398,13 +400,14 @@ export class ValueEncoder {
   }
 
   #push(kind: number, object: object, list: unknown, position: number, end: number): void {
-    this.#top = { kind, object, list, position, end, below: this.#top }
+    this.#top = { kind, object, list, position, begun: false, end, below: this.#top }
   }
 
   #continueFrame(frame: Frame): void {
     const { kind, end } = frame
     const object = frame.object as Record<PropertyKey, unknown>
     const keys = frame.list as string[]
+    frame.begun = true
     while (frame.position < end) {
       const at = frame.position++
       this.writeValue(object[kind === frameFields ? keys[at]! : at])
@@ -416,6 +419,7 @@ export class ValueEncoder {
   #path(): string {
     let path = ""
     for (let frame = this.#top; frame !== undefined; frame = frame.below) {
+      if (!frame.begun) continue
       const at = frame.position - 1
       if (frame.kind === frameItems) path = `[${at}]${path}`
       else if (frame.kind === frameFields) path = pathStep((frame.list as string[])[at]!) + path
