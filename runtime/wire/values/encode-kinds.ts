@@ -321,9 +321,8 @@ function writeView(encoder: ValueEncoder, object: object, prototype: object | nu
   const offset = name === undefined ? dataViewOffset(object) : typedArrayOffset(object)
   const length = name === undefined ? byteLength : typedArrayLength(object)
   if (encoder.exceeds(byteLength)) return
-  const standIn = prototype === null ? undefined : encoder.hooks.standInPrototype?.(prototype)
   const slice = encoder.hooks.viewsAreSlices === true
-  begin(encoder, opView, object, standIn ?? prototype, "view", viewKeys(object, name, length), (more) => {
+  begin(encoder, opView, object, prototype, "view", viewKeys(object, name, length), (more) => {
     encoder.put(more)
     encoder.put(name ?? "DataView")
     encoder.put(slice ? 0 : offset)

@@ -245,14 +245,20 @@ export class ValueEncoder {
     else if (this.hooks.isProxy?.(object) === true) this.writeEphemeral(object, "a proxy")
     else if (typeof object === "function") writeFunction(this, object)
     else if (arrayIsArray(object)) {
-      if (!this.#writeArray(object)) writeOther(this, object, prototypeOf(object), "array", undefined)
+      if (!this.#writeArray(object)) writeOther(this, object, this.#prototypeOf(object), "array", undefined)
     } else {
-      const prototype = prototypeOf(object)
+      const prototype = this.#prototypeOf(object)
       const info =
         prototype === ObjectPrototype ? this.#plain : prototype === null ? this.#null : this.infoOf(prototype)
       if (info.mode >= 0 && !info.hasPrivateNames && this.#writeShaped(object, info)) return
       writeOther(this, object, prototype, info.brand, info)
     }
+  }
+
+  #prototypeOf(object: object): object | null {
+    const prototype = prototypeOf(object)
+    if (prototype === null || this.hooks.standInPrototype === undefined) return prototype
+    return this.hooks.standInPrototype(prototype) ?? prototype
   }
 
   infoOf(prototype: object): PrototypeInfo {
