@@ -39,6 +39,9 @@ export interface PreviewLimits {
 /** 64 KiB is what an outcome carries; four levels and a hundred items are what a person reads of one value. */
 export const defaultPreviewLimits: PreviewLimits = { bytesMax: 64 * 1024, depthMax: 4, itemsMax: 100 }
 
+/** As long as "... 123456789 more characters" and the quotes. */
+const cutNoteChars = 40
+
 export interface Preview {
   readonly text: string
   /** Nothing worth showing: the value is `undefined`. */
@@ -121,7 +124,8 @@ export class Previewer {
   quote(text: string): string {
     const max = this.limits.bytesMax - this.spent
     if (text.length <= max) return quoteText(text)
-    const shown = max > 0 ? max : 0
+    // Room for the note, so that the whole preview is not cut a second time right after it.
+    const shown = max > cutNoteChars * 2 ? max - cutNoteChars : 0
     return `${quoteText(stringSlice(text, 0, shown))}... ${moreText(text.length - shown, "character")}`
   }
 
