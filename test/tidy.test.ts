@@ -106,7 +106,7 @@ describe("files", () => {
   })
 
   it("name no machine, registry or home folder", () => {
-    const places = new RegExp(["/(?:work|root|home)/[a-z]", "registry\\.[a-z]"].join("|"))
+    const places = new RegExp(["/(?:work|root|home)/[a-z]", "registry\\.[a-z-]+\\.(?:org|com|io|example)"].join("|"))
     const isChecked = (file: string) => /\.(ts|json|md|mjs|cjs)$|^\.ci\//.test(file) && !file.includes("test/golden/")
     const wrong = files.filter((file) => isChecked(file) && places.test(readFileSync(join(root, file), "utf8")))
     expect(wrong).toEqual([])
