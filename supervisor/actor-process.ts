@@ -94,7 +94,10 @@ function describeSnapshot({ value }: SnapshotView): string {
  * cannot take it, which ends the Node process although this process handle does take it.
  */
 function tameObservers(actor: AnyActor): void {
-  const target = actor as unknown as { observers?: Set<{ error?: unknown }>; subscribe: (...args: unknown[]) => unknown }
+  const target = actor as unknown as {
+    observers?: Set<{ error?: unknown }>
+    subscribe: (...args: unknown[]) => unknown
+  }
   const ignore = (): void => undefined
   for (const observer of target.observers ?? []) observer.error ??= ignore
   const subscribe = target.subscribe.bind(actor)

@@ -1,8 +1,14 @@
 // Answers to admin requests that only read the state, and the checks before a child is added. Pure.
 import type { AdminError, ChildCounts, ChildEntry, NewChild, Refused } from "./admin.ts"
-import { checkChildSpec, type ResolvedChildSpec } from "./child-spec.ts"
-import { childById, inReverseOrder, inStartOrder } from "./children.ts"
-import type { SupervisorState } from "./decide.ts"
+import { checkChildSpec, type ResolvedChildSpec, type ResolvedFlags } from "./child-spec.ts"
+import { childById, inReverseOrder, inStartOrder, type Children } from "./children.ts"
+
+/** The part of a supervisor's state that answers are made from. */
+interface AdminView {
+  readonly flags: ResolvedFlags
+  readonly template: ResolvedChildSpec | undefined
+  readonly children: Children
+}
 
 export function refuse(error: AdminError): Refused {
   return { ok: false, error }
@@ -10,7 +16,7 @@ export function refuse(error: AdminError): Refused {
 
 /** What to start for a `startChild` request, or why not: the specification first, then the id, then the limit. */
 export function startRequest(
-  state: SupervisorState,
+  state: AdminView,
   child: NewChild,
 ): { readonly spec: ResolvedChildSpec; readonly args: readonly unknown[] } | Refused {
   const { flags, template, children } = state
@@ -19,7 +25,9 @@ export function startRequest(
     if (!isArguments(child)) {
       return refuse({ kind: "invalid_spec", problem: { kind: "invalid_child_spec", value: child } })
     }
-    return overLimit ? refuse({ kind: "max_children", childrenMax: flags.childrenMax }) : { spec: template, args: child }
+    return overLimit
+      ? refuse({ kind: "max_children", childrenMax: flags.childrenMax })
+      : { spec: template, args: child }
   }
   const checked = isArguments(child)
     ? { ok: false as const, problem: { kind: "invalid_child_spec" as const, value: child } }
@@ -28,11 +36,13 @@ export function startRequest(
   const present = childById(children, checked.value.id)
   if (present?.status === "running") return refuse({ kind: "already_started", process: present.process })
   if (present !== undefined) return refuse({ kind: "already_present" })
-  return overLimit ? refuse({ kind: "max_children", childrenMax: flags.childrenMax }) : { spec: checked.value, args: [] }
+  return overLimit
+    ? refuse({ kind: "max_children", childrenMax: flags.childrenMax })
+    : { spec: checked.value, args: [] }
 }
 
 /** Newest first, as OTP lists them. */
-export function listChildren({ children }: SupervisorState): readonly ChildEntry[] {
+export function listChildren({ children }: AdminView): readonly ChildEntry[] {
   return Array.from(inReverseOrder(children), ({ spec, status, process }) => ({
     id: children.hasIds ? spec.id : undefined,
     status,
@@ -41,7 +51,7 @@ export function listChildren({ children }: SupervisorState): readonly ChildEntry
   }))
 }
 
-export function countChildren({ children, template }: SupervisorState): ChildCounts {
+export function countChildren({ children, template }: AdminView): ChildCounts {
   const size = children.bySlot.size
   if (template !== undefined) {
     const isSupervisor = template.type === "supervisor"

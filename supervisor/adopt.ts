@@ -35,6 +35,7 @@ export function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
 }
 
 function isStartable(value: object): boolean {
-  if (value instanceof Process || value instanceof Supervisor || value instanceof ChildProcess || isActor(value)) return true
+  if (value instanceof Process || value instanceof Supervisor || value instanceof ChildProcess || isActor(value))
+    return true
   return "kill" in value && typeof value.kill === "function" && "onExit" in value && typeof value.onExit === "function"
 }

@@ -42,12 +42,16 @@ export function call<Request, Answer>(target: Process, request: Request, options
     }
     let isSettled = false
     const deadline = clock.setTimer(timeoutMs, () =>
-      settle(() => reject(new SupervisionError("timeout", `Process '${target.label}' did not answer within ${timeoutMs} ms.`))),
+      settle(() =>
+        reject(new SupervisionError("timeout", `Process '${target.label}' did not answer within ${timeoutMs} ms.`)),
+      ),
     )
     const watching = monitor(target, (exitReason) =>
       settle(() => {
         const kind = exitReason === "noproc" ? "noproc" : "exited"
-        reject(new SupervisionError(kind, `Process '${target.label}' ended: ${formatReason(exitReason)}.`, { exitReason }))
+        reject(
+          new SupervisionError(kind, `Process '${target.label}' ended: ${formatReason(exitReason)}.`, { exitReason }),
+        )
       }),
     )
     const message: CallMessage<Request, Answer> = {

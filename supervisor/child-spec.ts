@@ -121,7 +121,9 @@ export type SpecProblem =
   | { readonly kind: "bad_combination"; readonly first: string; readonly second: string }
   | { readonly kind: "duplicate_child_name"; readonly id: string }
 
-export type Checked<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: SpecProblem }
+export type Checked<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly problem: SpecProblem }
 
 const shutdownWorkerMs = 5000
 const startTimeoutMsDefault = 60_000
@@ -131,7 +133,13 @@ const restartTypes: readonly unknown[] = ["permanent", "transient", "temporary"]
 const autoShutdowns: readonly unknown[] = ["never", "any_significant", "all_significant"]
 
 export function checkFlags(spec: SupervisorSpec): Checked<ResolvedFlags> {
-  const { strategy = "one_for_one", intensity = 1, periodMs = 5000, autoShutdown = "never", childrenMax = Infinity } = spec
+  const {
+    strategy = "one_for_one",
+    intensity = 1,
+    periodMs = 5000,
+    autoShutdown = "never",
+    childrenMax = Infinity,
+  } = spec
   if (!strategies.includes(strategy)) return invalid("invalid_strategy", strategy)
   if (!Number.isInteger(intensity) || intensity < 0) return invalid("invalid_intensity", intensity)
   if (!Number.isFinite(periodMs) || periodMs <= 0) return invalid("invalid_period", periodMs)
@@ -156,16 +164,25 @@ export function checkChildSpec(spec: unknown, autoShutdown: AutoShutdown = "neve
   if (significant === true && restart === "permanent") return badCombination("restart: permanent", "significant: true")
   if (typeof significant !== "boolean") return invalid("invalid_significant", significant)
   if (type !== "worker" && type !== "supervisor") return invalid("invalid_child_type", type)
-  const { shutdown = type === "worker" ? shutdownWorkerMs : "infinity", name, startTimeoutMs = startTimeoutMsDefault, backoff } = rest
+  const {
+    shutdown = type === "worker" ? shutdownWorkerMs : "infinity",
+    name,
+    startTimeoutMs = startTimeoutMsDefault,
+    backoff,
+  } = rest
   if (!isShutdown(shutdown)) return invalid("invalid_shutdown", shutdown)
   if (name !== undefined && typeof name !== "string") return invalid("invalid_name", name)
-  if (typeof startTimeoutMs !== "number" || !(startTimeoutMs > 0)) return invalid("invalid_start_timeout", startTimeoutMs)
+  if (typeof startTimeoutMs !== "number" || !(startTimeoutMs > 0))
+    return invalid("invalid_start_timeout", startTimeoutMs)
   if (backoff !== undefined && !isBackoff(backoff)) return invalid("invalid_backoff", backoff)
   return { ok: true, value: { id, start, restart, shutdown, type, significant, name, startTimeoutMs, backoff } }
 }
 
 /** Checks a whole list, duplicates included. `undefined`: nothing is wrong. */
-export function checkChildSpecs(specs: readonly unknown[], autoShutdown: AutoShutdown = "never"): SpecProblem | undefined {
+export function checkChildSpecs(
+  specs: readonly unknown[],
+  autoShutdown: AutoShutdown = "never",
+): SpecProblem | undefined {
   const resolved = resolveChildSpecs(specs, autoShutdown)
   return resolved.ok ? undefined : resolved.problem
 }
@@ -206,7 +223,10 @@ function isBackoff(backoff: unknown): backoff is Backoff {
   return minMs >= 0 && maxMs >= minMs && Number.isFinite(maxMs) && factor >= 1 && jitter >= 0 && jitter <= 1
 }
 
-function invalid(kind: Extract<SpecProblem, { value: unknown }>["kind"], value: unknown): { ok: false; problem: SpecProblem } {
+function invalid(
+  kind: Extract<SpecProblem, { value: unknown }>["kind"],
+  value: unknown,
+): { ok: false; problem: SpecProblem } {
   return { ok: false, problem: { kind, value } }
 }
 

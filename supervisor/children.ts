@@ -9,6 +9,9 @@ import { createTable, entriesDown, entriesUp, getAt, setAt, type OrderedTable } 
 import type { Process } from "./process.ts"
 import type { BackoffState } from "./restart.ts"
 
+/** Shared by all children without arguments. */
+export const noArguments: readonly unknown[] = []
+
 export type ChildStatus = "running" | "stopped" | "restarting"
 
 export interface Child {
@@ -24,11 +27,12 @@ export interface Child {
 
 export interface Children {
   readonly bySlot: OrderedTable<Child>
+  /** Only with ids; without, a child's slot is its process's serial number. */
   readonly slotByProcess: OrderedTable<number>
   readonly slotById: NameIndex
   readonly slotNext: number
   readonly restartingCount: number
-  /** The one template's flag: whether ids are indexed. */
+  /** `false` under `simple_one_for_one`. */
   readonly hasIds: boolean
 }
 
@@ -41,7 +45,7 @@ export function createChildren(specs: readonly ResolvedChildSpec[], hasIds: bool
     restartingCount: 0,
     hasIds,
   }
-  for (const spec of specs) children = addChild(children, spec, [], undefined)
+  for (const spec of specs) children = addChild(children, spec, noArguments, undefined)
   return children
 }
 
@@ -52,21 +56,17 @@ export function addChild(
   args: readonly unknown[],
   process: Process | undefined,
 ): Children {
-  const slot = children.slotNext
-  const child: Child = {
-    slot,
-    spec,
-    args,
-    status: process === undefined ? "stopped" : "running",
-    process,
-    backoff: undefined,
-  }
+  const { bySlot, slotByProcess, slotById, slotNext, restartingCount, hasIds } = children
+  const slot = hasIds || process === undefined ? slotNext : process.serial
+  const status = process === undefined ? "stopped" : "running"
+  const child: Child = { slot, spec, args, status, process, backoff: undefined }
   return {
-    ...children,
-    bySlot: setAt(children.bySlot, slot, child),
-    slotByProcess: process === undefined ? children.slotByProcess : setAt(children.slotByProcess, process.serial, slot),
-    slotById: children.hasIds ? put(children.slotById, spec.id, slot) : children.slotById,
+    bySlot: setAt(bySlot, slot, child),
+    slotByProcess: hasIds && process !== undefined ? setAt(slotByProcess, process.serial, slot) : slotByProcess,
+    slotById: hasIds ? put(slotById, spec.id, slot) : slotById,
     slotNext: slot + 1,
+    restartingCount,
+    hasIds,
   }
 }
 
@@ -81,10 +81,12 @@ export function childById(children: Children, id: string): Child | undefined {
 
 /** The child that this process is, or, while it is restarting, last was. */
 export function childByProcess(children: Children, process: Process): Child | undefined {
+  if (!children.hasIds) return getAt(children.bySlot, process.serial)
   const slot = getAt(children.slotByProcess, process.serial)
   return slot === undefined ? undefined : getAt(children.bySlot, slot)
 }
 
+/** A dynamic child moves to its new process's slot. */
 export function setRunning(children: Children, slot: number, process: Process): Children {
   return change(children, slot, "running", process)
 }
@@ -103,7 +105,9 @@ export function setRestarting(children: Children, slot: number, backoff?: Backof
 export function setEnded(children: Children, slot: number): Children {
   const child = getAt(children.bySlot, slot)
   if (child === undefined) return children
-  return child.spec.restart === "temporary" || !children.hasIds ? removeChild(children, slot) : setStopped(children, slot)
+  return child.spec.restart === "temporary" || !children.hasIds
+    ? removeChild(children, slot)
+    : setStopped(children, slot)
 }
 
 export function removeChild(children: Children, slot: number): Children {
@@ -113,7 +117,8 @@ export function removeChild(children: Children, slot: number): Children {
   return {
     ...children,
     bySlot: setAt(children.bySlot, slot, undefined),
-    slotByProcess: process === undefined ? children.slotByProcess : setAt(children.slotByProcess, process.serial, undefined),
+    slotByProcess:
+      process === undefined ? children.slotByProcess : setAt(children.slotByProcess, process.serial, undefined),
     slotById: children.hasIds ? put(children.slotById, spec.id, undefined) : children.slotById,
     restartingCount: children.restartingCount - (status === "restarting" ? 1 : 0),
   }
@@ -136,18 +141,28 @@ function change(
 ): Children {
   const before = getAt(children.bySlot, slot)
   if (before === undefined) return children
-  let { slotByProcess } = children
+  let { bySlot, slotByProcess } = children
+  let newSlot = slot
   if (before.process !== process) {
-    if (before.process !== undefined) slotByProcess = setAt(slotByProcess, before.process.serial, undefined)
-    if (process !== undefined) slotByProcess = setAt(slotByProcess, process.serial, slot)
+    if (children.hasIds) {
+      if (before.process !== undefined) slotByProcess = setAt(slotByProcess, before.process.serial, undefined)
+      if (process !== undefined) slotByProcess = setAt(slotByProcess, process.serial, slot)
+    } else if (process !== undefined) {
+      bySlot = setAt(bySlot, slot, undefined)
+      newSlot = process.serial
+    }
   }
+  const { spec, args } = before
+  const child: Child = { slot: newSlot, spec, args, status, process, backoff: backoff ?? before.backoff }
   const wasRestarting = before.status === "restarting" ? 1 : 0
   const isRestarting = status === "restarting" ? 1 : 0
   return {
-    ...children,
-    bySlot: setAt(children.bySlot, slot, { ...before, status, process, backoff: backoff ?? before.backoff }),
+    bySlot: setAt(bySlot, newSlot, child),
     slotByProcess,
+    slotById: children.slotById,
+    slotNext: children.slotNext,
     restartingCount: children.restartingCount + isRestarting - wasRestarting,
+    hasIds: children.hasIds,
   }
 }
 

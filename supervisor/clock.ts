@@ -74,7 +74,11 @@ export class VirtualClock implements Clock {
   #next(): VirtualTimer | undefined {
     let first: VirtualTimer | undefined
     for (const timer of this.#timers) {
-      if (first === undefined || timer.dueMs < first.dueMs || (timer.dueMs === first.dueMs && timer.order < first.order)) {
+      if (
+        first === undefined ||
+        timer.dueMs < first.dueMs ||
+        (timer.dueMs === first.dueMs && timer.order < first.order)
+      ) {
         first = timer
       }
     }

@@ -20,7 +20,7 @@ import type { Child, Children } from "./children.ts"
 import type { Process } from "./process.ts"
 import type { ExitReason, FailedToStartChild } from "./reason.ts"
 import type { ReportEvent } from "./report.ts"
-import { addRestart, isExpectedShutdown, judgeExit, nextBackoff } from "./restart.ts"
+import { addRestart, isExceeded, isExpectedShutdown, judgeExit, nextBackoff, noRestarts, type RestartWindow } from "./restart.ts"
 import { planRestart } from "./strategy.ts"
 
 export type Purpose =
@@ -55,7 +55,7 @@ export interface SupervisorState {
   /** The one child specification of a `simple_one_for_one` supervisor. */
   readonly template: ResolvedChildSpec | undefined
   readonly children: Children
-  readonly restarts: readonly number[]
+  readonly restarts: RestartWindow
   readonly work: Work | undefined
   readonly exitReason: ExitReason | undefined
 }
@@ -71,8 +71,13 @@ export type SupervisorEvent =
   | { readonly type: "call"; readonly call: number; readonly request: Request }
   | { readonly type: "stop.requested"; readonly reason: ExitReason }
 
-/** A supervisor's event with the two facts that a pure function cannot find out. */
-export type StampedEvent = SupervisorEvent & { readonly nowMs: number; readonly random: number }
+/** An event with the two facts that a pure function cannot find out; what the XState actor is sent. */
+export interface StampedEvent {
+  readonly type: "turn"
+  readonly event: SupervisorEvent
+  readonly nowMs: number
+  readonly random: number
+}
 
 export type Command =
   | { readonly do: "start"; readonly spec: ResolvedChildSpec; readonly args: readonly unknown[] }
@@ -91,9 +96,14 @@ export type Command =
   | { readonly do: "booted" }
   | { readonly do: "exit"; readonly reason: ExitReason }
 
-/** A turn in progress: the state so far and the commands it has given. Local to one call of `decide`. */
+/** A turn in progress: the next state so far, and the commands it has given. Local to one call of `decide`. */
 interface Turn {
-  state: SupervisorState
+  readonly flags: ResolvedFlags
+  readonly template: ResolvedChildSpec | undefined
+  children: Children
+  restarts: RestartWindow
+  work: Work | undefined
+  exitReason: ExitReason | undefined
   readonly commands: Command[]
   readonly nowMs: number
   readonly random: number
@@ -105,23 +115,38 @@ export function createState(flags: ResolvedFlags, specs: readonly ResolvedChildS
     flags,
     template: isDynamic ? specs[0] : undefined,
     children: table.createChildren(isDynamic ? [] : specs, !isDynamic),
-    restarts: [],
+    restarts: noRestarts,
     work: undefined,
     exitReason: undefined,
   }
 }
 
-export function decide(state: SupervisorState, event: StampedEvent): { state: SupervisorState; commands: readonly Command[] } {
-  const turn: Turn = { state, commands: [], nowMs: event.nowMs, random: event.random }
-  if (state.exitReason === undefined) take(turn, event)
-  return { state: turn.state, commands: turn.commands }
+export function decide(
+  state: SupervisorState,
+  { event, nowMs, random }: StampedEvent,
+): { readonly state: SupervisorState; readonly commands: readonly Command[] } {
+  if (state.exitReason !== undefined) return { state, commands: [] }
+  const { flags, template, children, restarts, work, exitReason } = state
+  const turn: Turn = { flags, template, children, restarts, work, exitReason, commands: [], nowMs, random }
+  take(turn, event)
+  return {
+    state: {
+      flags,
+      template,
+      children: turn.children,
+      restarts: turn.restarts,
+      work: turn.work,
+      exitReason: turn.exitReason,
+    },
+    commands: turn.commands,
+  }
 }
 
 function take(turn: Turn, event: SupervisorEvent): void {
-  const wait = turn.state.work?.wait
+  const wait = turn.work?.wait
   switch (event.type) {
     case "boot": {
-      const starts = Array.from(table.inStartOrder(turn.state.children), (child) => child.slot)
+      const starts = Array.from(table.inStartOrder(turn.children), (child) => child.slot)
       return begin(turn, { is: "boot" }, [], starts)
     }
     case "child.started":
@@ -137,7 +162,7 @@ function take(turn: Turn, event: SupervisorEvent): void {
     case "shutdown.expired":
       return expired(turn, wait)
     case "restart.due": {
-      const child = table.childAt(turn.state.children, event.slot)
+      const child = table.childAt(turn.children, event.slot)
       // Terminated, deleted or revived meanwhile: the attempt is not wanted any more.
       if (child?.status !== "restarting") return undefined
       return event.isCounted ? restartNow(turn, child) : restart(turn, child)
@@ -152,16 +177,16 @@ function take(turn: Turn, event: SupervisorEvent): void {
 // ---- a child that ended by itself
 
 function exited(turn: Turn, process: Process, reason: ExitReason): void {
-  const child = table.childByProcess(turn.state.children, process)
+  const child = table.childByProcess(turn.children, process)
   if (child?.status !== "running") return
   const verdict = judgeExit(child.spec.restart, reason)
   if (verdict.isReported) report(turn, "child.terminated", child, reason)
   if (verdict.isRestarted) return restart(turn, child)
-  setChildren(turn, table.setEnded(turn.state.children, child.slot))
-  if (isAutoShutdown(turn.state, child)) shutdown(turn, "shutdown")
+  setChildren(turn, table.setEnded(turn.children, child.slot))
+  if (isAutoShutdown(turn, child)) shutdown(turn, "shutdown")
 }
 
-function isAutoShutdown({ flags, children }: SupervisorState, ended: Child): boolean {
+function isAutoShutdown({ flags, children }: Turn, ended: Child): boolean {
   if (flags.autoShutdown === "never" || !ended.spec.significant) return false
   if (flags.autoShutdown === "any_significant") return true
   if (!children.hasIds) return children.bySlot.size === 0
@@ -173,36 +198,35 @@ function isAutoShutdown({ flags, children }: SupervisorState, ended: Child): boo
 
 /** Counts the attempt first: one too many and the supervisor gives up with `shutdown`, which a transient parent entry does not restart. */
 function restart(turn: Turn, child: Child): void {
-  const { isExceeded, restarts } = addRestart(turn.state.restarts, turn.nowMs, turn.state.flags)
-  turn.state = { ...turn.state, restarts }
-  if (isExceeded) {
+  turn.restarts = addRestart(turn.restarts, turn.nowMs, turn.flags.periodMs)
+  if (isExceeded(turn.restarts, turn.flags.intensity)) {
     report(turn, "supervisor.gaveUp", child, "reached_max_restart_intensity")
-    setChildren(turn, table.setEnded(turn.state.children, child.slot))
+    setChildren(turn, table.setEnded(turn.children, child.slot))
     return shutdown(turn, "shutdown")
   }
   const { waitMs, state: backoff } = nextBackoff(child.spec, child.backoff, turn.nowMs, turn.random)
   if (backoff === undefined || waitMs <= 0) return restartNow(turn, child)
-  setChildren(turn, table.setRestarting(turn.state.children, child.slot, backoff))
+  setChildren(turn, table.setRestarting(turn.children, child.slot, backoff))
   turn.commands.push({ do: "tryRestart", slot: child.slot, afterMs: waitMs, isCounted: true })
 }
 
 function restartNow(turn: Turn, child: Child): void {
-  const { stops, starts } = planRestart(turn.state.flags.strategy, turn.state.children, child)
+  const { stops, starts } = planRestart(turn.flags.strategy, turn.children, child)
   // In a group the start of another child may fail first, and then this one must not look as if it still ran.
-  if (starts.length > 1) setChildren(turn, table.setStopped(turn.state.children, child.slot))
+  if (starts.length > 1) setChildren(turn, table.setStopped(turn.children, child.slot))
   begin(turn, { is: "restart" }, stops, starts)
 }
 
 // ---- work: stops, then starts, then the purpose
 
 function begin(turn: Turn, purpose: Purpose, stops: readonly number[], starts: readonly number[]): void {
-  turn.state = { ...turn.state, work: { purpose, stops, stopNext: 0, starts, startNext: 0, wait: undefined } }
+  turn.work = { purpose, stops, stopNext: 0, starts, startNext: 0, wait: undefined }
   advance(turn)
 }
 
 function advance(turn: Turn): void {
   for (;;) {
-    const work = turn.state.work
+    const work = turn.work
     if (work === undefined || work.wait !== undefined) return
     const stopSlot = work.stops[work.stopNext]
     const startSlot = work.starts[work.startNext]
@@ -219,9 +243,9 @@ function advance(turn: Turn): void {
 }
 
 function stopChild(turn: Turn, slot: number): void {
-  const child = table.childAt(turn.state.children, slot)
+  const child = table.childAt(turn.children, slot)
   if (child?.status !== "running" || child.process === undefined) {
-    setChildren(turn, table.setEnded(turn.state.children, slot))
+    setChildren(turn, table.setEnded(turn.children, slot))
     return
   }
   const { shutdown: how } = child.spec
@@ -232,12 +256,12 @@ function stopChild(turn: Turn, slot: number): void {
 }
 
 function stopped(turn: Turn, wait: Extract<Wait, { for: "exit" }>, reason: ExitReason): void {
-  const child = table.childAt(turn.state.children, wait.slot)
+  const child = table.childAt(turn.children, wait.slot)
   turn.commands.push({ do: "clearShutdownTimer" })
   if (child !== undefined && !isExpectedShutdown(child.spec.restart, child.spec.shutdown, reason)) {
     report(turn, "child.shutdownFailed", child, reason)
   }
-  setChildren(turn, table.setEnded(turn.state.children, wait.slot))
+  setChildren(turn, table.setEnded(turn.children, wait.slot))
   setWait(turn, undefined)
   advance(turn)
 }
@@ -250,27 +274,27 @@ function expired(turn: Turn, wait: Wait | undefined): void {
     turn.commands.push({ do: "signal", process: wait.process, reason: "kill" })
     return
   }
-  for (const { process } of table.inStartOrder(turn.state.children)) {
+  for (const { process } of table.inStartOrder(turn.children)) {
     if (process !== undefined) turn.commands.push({ do: "signal", process, reason: "kill" })
   }
 }
 
 function startChild(turn: Turn, slot: number): void {
-  const child = table.childAt(turn.state.children, slot)
+  const child = table.childAt(turn.children, slot)
   if (child === undefined) return // a temporary one of the group, gone with its stop
   setWait(turn, { for: "start", slot })
   turn.commands.push({ do: "start", spec: child.spec, args: child.args })
 }
 
 function started(turn: Turn, slot: number | undefined, process: Process, info: unknown): void {
-  const purpose = turn.state.work?.purpose
+  const purpose = turn.work?.purpose
   if (purpose?.is === "add") {
-    const args = purpose.spec.restart === "temporary" ? [] : purpose.args
-    setChildren(turn, table.addChild(turn.state.children, purpose.spec, args, process))
+    const args = purpose.spec.restart === "temporary" ? table.noArguments : purpose.args
+    setChildren(turn, table.addChild(turn.children, purpose.spec, args, process))
     report(turn, "child.started", { spec: purpose.spec, process }, "normal")
   } else if (slot !== undefined) {
-    setChildren(turn, table.setRunning(turn.state.children, slot, process))
-    const child = table.childAt(turn.state.children, slot)
+    setChildren(turn, table.setRunning(turn.children, slot, process))
+    const child = table.childAt(turn.children, slot)
     if (child !== undefined) report(turn, "child.started", child, "normal")
   }
   if (purpose?.is === "add" || purpose?.is === "revive") answer(turn, purpose.call, { ok: true, process, info })
@@ -279,8 +303,8 @@ function started(turn: Turn, slot: number | undefined, process: Process, info: u
 }
 
 function ignored(turn: Turn, slot: number | undefined): void {
-  const purpose = turn.state.work?.purpose
-  const { children } = turn.state
+  const purpose = turn.work?.purpose
+  const { children } = turn
   if (purpose?.is === "add") {
     // A temporary or dynamic child that does not want to run leaves nothing behind; others keep their specification.
     const isStored = children.hasIds && purpose.spec.restart !== "temporary"
@@ -296,10 +320,10 @@ function ignored(turn: Turn, slot: number | undefined): void {
 }
 
 function notStarted(turn: Turn, slot: number | undefined, reason: ExitReason): void {
-  const work = turn.state.work
+  const work = turn.work
   if (work === undefined) return
   const { purpose } = work
-  const child = slot === undefined ? undefined : table.childAt(turn.state.children, slot)
+  const child = slot === undefined ? undefined : table.childAt(turn.children, slot)
   setWork(turn, undefined)
   if (purpose.is === "add") {
     return answer(turn, purpose.call, refuse({ kind: "start_failed", id: purpose.spec.id, reason }))
@@ -313,7 +337,7 @@ function notStarted(turn: Turn, slot: number | undefined, reason: ExitReason): v
     const failure: FailedToStartChild = { failedToStartChild: child.spec.id, reason }
     return shutdown(turn, { shutdown: failure })
   }
-  setChildren(turn, table.setRestarting(turn.state.children, child.slot))
+  setChildren(turn, table.setRestarting(turn.children, child.slot))
   turn.commands.push({ do: "tryRestart", slot: child.slot, afterMs: 0, isCounted: false })
 }
 
@@ -322,7 +346,7 @@ function finish(turn: Turn, purpose: Purpose): void {
   if (purpose.is === "boot") turn.commands.push({ do: "booted" })
   if (purpose.is === "stopOne") answer(turn, purpose.call, { ok: true })
   if (purpose.is === "shutdown") {
-    turn.state = { ...turn.state, exitReason: purpose.reason }
+    turn.exitReason = purpose.reason
     turn.commands.push({ do: "exit", reason: purpose.reason })
   }
 }
@@ -330,7 +354,7 @@ function finish(turn: Turn, purpose: Purpose): void {
 // ---- the supervisor's own end
 
 function shutdown(turn: Turn, reason: ExitReason): void {
-  const { children } = turn.state
+  const { children } = turn
   if (!children.hasIds) return shutdownAtOnce(turn, reason)
   const stops = Array.from(table.inReverseOrder(children), (child) => child.slot)
   begin(turn, { is: "shutdown", reason }, stops, [])
@@ -338,7 +362,7 @@ function shutdown(turn: Turn, reason: ExitReason): void {
 
 /** Dynamic children are all told in one go, with one deadline for all of them: the order is undefined by contract. */
 function shutdownAtOnce(turn: Turn, reason: ExitReason): void {
-  const how = turn.state.template?.shutdown ?? "infinity"
+  const how = turn.template?.shutdown ?? "infinity"
   const isKilled = how === "brutal_kill"
   setWork(turn, {
     purpose: { is: "shutdown", reason },
@@ -348,9 +372,9 @@ function shutdownAtOnce(turn: Turn, reason: ExitReason): void {
     startNext: 0,
     wait: { for: "allExits", isKilled, failures: [] },
   })
-  for (const child of table.inStartOrder(turn.state.children)) {
+  for (const child of table.inStartOrder(turn.children)) {
     if (child.status !== "running" || child.process === undefined) {
-      setChildren(turn, table.removeChild(turn.state.children, child.slot))
+      setChildren(turn, table.removeChild(turn.children, child.slot))
       continue
     }
     turn.commands.push({ do: "signal", process: child.process, reason: isKilled ? "kill" : "shutdown" })
@@ -359,10 +383,15 @@ function shutdownAtOnce(turn: Turn, reason: ExitReason): void {
   finishWhenAllStopped(turn)
 }
 
-function oneOfAllStopped(turn: Turn, wait: Extract<Wait, { for: "allExits" }>, process: Process, reason: ExitReason): void {
-  const child = table.childByProcess(turn.state.children, process)
+function oneOfAllStopped(
+  turn: Turn,
+  wait: Extract<Wait, { for: "allExits" }>,
+  process: Process,
+  reason: ExitReason,
+): void {
+  const child = table.childByProcess(turn.children, process)
   if (child === undefined) return
-  setChildren(turn, table.removeChild(turn.state.children, child.slot))
+  setChildren(turn, table.removeChild(turn.children, child.slot))
   if (!isExpectedShutdown(child.spec.restart, child.spec.shutdown, reason)) {
     const same = wait.failures.find((failure) => failure.reason === reason)
     const failures = wait.failures.filter((failure) => failure !== same)
@@ -372,12 +401,13 @@ function oneOfAllStopped(turn: Turn, wait: Extract<Wait, { for: "allExits" }>, p
 }
 
 function finishWhenAllStopped(turn: Turn): void {
-  const wait = turn.state.work?.wait
-  if (wait?.for !== "allExits" || turn.state.children.bySlot.size > 0) return
+  const wait = turn.work?.wait
+  if (wait?.for !== "allExits" || turn.children.bySlot.size > 0) return
   turn.commands.push({ do: "clearShutdownTimer" })
-  const { template } = turn.state
+  const { template } = turn
   for (const { reason, children } of template === undefined ? [] : wait.failures) {
-    if (template !== undefined) report(turn, "child.shutdownFailed", { spec: template, process: undefined }, reason, children)
+    if (template !== undefined)
+      report(turn, "child.shutdownFailed", { spec: template, process: undefined }, reason, children)
   }
   setWait(turn, undefined)
   advance(turn)
@@ -386,12 +416,11 @@ function finishWhenAllStopped(turn: Turn): void {
 // ---- admin calls
 
 function call(turn: Turn, ref: number, request: Request): void {
-  const { state } = turn
-  const { children } = state
+  const { children, template } = turn
   const isDynamic = !children.hasIds
   switch (request.op) {
     case "startChild": {
-      const wanted = startRequest(state, request.child)
+      const wanted = startRequest(turn, request.child)
       if ("error" in wanted) return answer(turn, ref, wanted)
       const purpose: Purpose = { is: "add", call: ref, ...wanted }
       const wait: Wait = { for: "start", slot: undefined }
@@ -400,7 +429,8 @@ function call(turn: Turn, ref: number, request: Request): void {
       return undefined
     }
     case "terminateChild": {
-      if (isDynamic && typeof request.child === "string") return answer(turn, ref, refuse({ kind: "simple_one_for_one" }))
+      if (isDynamic && typeof request.child === "string")
+        return answer(turn, ref, refuse({ kind: "simple_one_for_one" }))
       const child =
         typeof request.child === "string"
           ? table.childById(children, request.child)
@@ -411,29 +441,29 @@ function call(turn: Turn, ref: number, request: Request): void {
       return answer(turn, ref, isGone ? { ok: true } : refuse({ kind: "not_found" }))
     }
     case "restartChild": {
-      const child = findStopped(state, request.id)
+      const child = findStopped(turn, request.id)
       if ("error" in child) return answer(turn, ref, child)
       return begin(turn, { is: "revive", call: ref }, [], [child.slot])
     }
     case "deleteChild": {
-      const child = findStopped(state, request.id)
+      const child = findStopped(turn, request.id)
       if ("error" in child) return answer(turn, ref, child)
       setChildren(turn, table.removeChild(children, child.slot))
       return answer(turn, ref, { ok: true })
     }
     case "getChildSpec": {
-      const isTemplate = isDynamic && state.template?.id === request.id
-      const spec = isTemplate ? state.template : table.childById(children, request.id)?.spec
+      const isTemplate = template?.id === request.id
+      const spec = isTemplate ? template : table.childById(children, request.id)?.spec
       return answer(turn, ref, spec === undefined ? refuse({ kind: "not_found" }) : { ok: true, spec })
     }
     case "whichChildren":
-      return answer(turn, ref, listChildren(state))
+      return answer(turn, ref, listChildren(turn))
     case "countChildren":
-      return answer(turn, ref, countChildren(state))
+      return answer(turn, ref, countChildren(turn))
   }
 }
 
-function findStopped({ children }: SupervisorState, id: string): Child | Refused {
+function findStopped({ children }: Turn, id: string): Child | Refused {
   if (!children.hasIds) return refuse({ kind: "simple_one_for_one" })
   const child = table.childById(children, id)
   if (child === undefined) return refuse({ kind: "not_found" })
@@ -443,15 +473,17 @@ function findStopped({ children }: SupervisorState, id: string): Child | Refused
 // ---- small steps of a turn
 
 function setChildren(turn: Turn, children: Children): void {
-  turn.state = { ...turn.state, children }
+  turn.children = children
 }
 
 function setWork(turn: Turn, work: Work | undefined): void {
-  turn.state = { ...turn.state, work }
+  turn.work = work
 }
 
 function setWait(turn: Turn, wait: Wait | undefined): void {
-  if (turn.state.work !== undefined) setWork(turn, { ...turn.state.work, wait })
+  if (turn.work === undefined) return
+  const { purpose, stops, stopNext, starts, startNext } = turn.work
+  turn.work = { purpose, stops, stopNext, starts, startNext, wait }
 }
 
 function answer(turn: Turn, ref: number, value: Answer): void {

@@ -20,7 +20,11 @@ export class SupervisionError extends Error {
   readonly exitReason?: ExitReason
   readonly problem?: SpecProblem
 
-  constructor(kind: SupervisionErrorKind, message: string, detail: { exitReason?: ExitReason; problem?: SpecProblem } = {}) {
+  constructor(
+    kind: SupervisionErrorKind,
+    message: string,
+    detail: { exitReason?: ExitReason; problem?: SpecProblem } = {},
+  ) {
     super(message)
     this.name = "SupervisionError"
     this.kind = kind

@@ -32,7 +32,14 @@ export type {
 export type { Backoff } from "./restart.ts"
 export type { Offender, Report, ReportEvent } from "./report.ts"
 export { Process, type ExitWatcher, type ProcessLike, type TrapHandler } from "./process.ts"
-export { formatReason, isNormalEnd, reasonOfThrown, type ExitReason, type FailedToStartChild, type Thrown } from "./reason.ts"
+export {
+  formatReason,
+  isNormalEnd,
+  reasonOfThrown,
+  type ExitReason,
+  type FailedToStartChild,
+  type Thrown,
+} from "./reason.ts"
 export { SupervisionError, type SupervisionErrorKind } from "./errors.ts"
 export { System } from "./system.ts"
 export { Registry, type Registered } from "./registry.ts"

@@ -6,7 +6,12 @@ import { startSupervisor } from "./supervisor.ts"
 export function supervisorSpec(
   id: string,
   spec: SupervisorSpec,
-  child: { readonly restart?: RestartType; readonly shutdown?: Shutdown; readonly significant?: boolean; readonly name?: string } = {},
+  child: {
+    readonly restart?: RestartType
+    readonly shutdown?: Shutdown
+    readonly significant?: boolean
+    readonly name?: string
+  } = {},
 ): ChildSpec {
   return { ...child, id, type: "supervisor", start: (context) => startSupervisor(spec, context) }
 }

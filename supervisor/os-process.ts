@@ -85,7 +85,11 @@ export function readyOsProcess(child: ChildProcess, options: ReadyOptions = {}):
     const onExit = (code: number | null, signal: string | null): void => {
       leave()
       const exitReason: ExitReason = signal === null ? { exitCode: code ?? -1 } : { signal }
-      reject(new SupervisionError("start_failed", `OS process ${child.pid ?? ""} ended before it was ready.`, { exitReason }))
+      reject(
+        new SupervisionError("start_failed", `OS process ${child.pid ?? ""} ended before it was ready.`, {
+          exitReason,
+        }),
+      )
     }
     const onError = (error: Error): void => {
       leave()
@@ -95,7 +99,9 @@ export function readyOsProcess(child: ChildProcess, options: ReadyOptions = {}):
       leave()
       killGroup(child)
       const exitReason: ExitReason = { startTimeoutMs: readyTimeoutMs }
-      reject(new SupervisionError("start_failed", `OS process ${child.pid ?? ""} was not ready in time.`, { exitReason }))
+      reject(
+        new SupervisionError("start_failed", `OS process ${child.pid ?? ""} was not ready in time.`, { exitReason }),
+      )
     }, readyTimeoutMs)
     child.on("message", onMessage)
     child.on("exit", onExit)
@@ -104,7 +110,10 @@ export function readyOsProcess(child: ChildProcess, options: ReadyOptions = {}):
 }
 
 function isReadyMessage(message: unknown): boolean {
-  return message === "ready" || (typeof message === "object" && message !== null && "type" in message && message.type === "ready")
+  return (
+    message === "ready" ||
+    (typeof message === "object" && message !== null && "type" in message && message.type === "ready")
+  )
 }
 
 /** The group when the child leads one (`detached: true`), so that its own children go too; else the child alone. */

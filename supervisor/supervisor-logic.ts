@@ -27,7 +27,7 @@ export const supervisorLogic: ActorLogic<SupervisorSnapshot, StampedEvent, Super
   }),
   transition: (snapshot, event) => {
     // What XState's own `stop` sends to every logic.
-    if ((event.type as string) === "xstate.stop") {
+    if (event.type !== "turn") {
       return { status: "stopped", output: undefined, error: undefined, context: snapshot.context, commands: [] }
     }
     const { state, commands } = decide(snapshot.context, event)

@@ -6,7 +6,16 @@
 import { createActor, type Actor } from "xstate"
 import { Deadlines } from "./deadlines.ts"
 import { adoptChild, isPromiseLike, readStart } from "./adopt.ts"
-import type { Answer, ChildCounts, ChildEntry, DoneAnswer, NewChild, Request, SpecAnswer, StartAnswer } from "./admin.ts"
+import type {
+  Answer,
+  ChildCounts,
+  ChildEntry,
+  DoneAnswer,
+  NewChild,
+  Request,
+  SpecAnswer,
+  StartAnswer,
+} from "./admin.ts"
 import {
   checkFlags,
   formatProblem,
@@ -123,7 +132,9 @@ export class Supervisor {
     // The promise may be awaited late; until then its rejection is nobody's uncaught one.
     this.booted.catch(() => undefined)
     if (options.isRegistered === true && !this.system.registry.register(this.name, this.process).ok) {
-      this.#bootDone?.reject(new SupervisionError("already_registered", `The name '${this.name}' is taken by a live process.`))
+      this.#bootDone?.reject(
+        new SupervisionError("already_registered", `The name '${this.name}' is taken by a live process.`),
+      )
       this.process.kill()
       return
     }
@@ -243,7 +254,7 @@ export class Supervisor {
     try {
       for (let next = this.#answers.shift(); next !== undefined; next = this.#answers.shift()) {
         if (!this.process.isAlive) break
-        this.#actor.send({ ...next, nowMs: this.system.clock.now(), random: this.#random() })
+        this.#actor.send({ type: "turn", event: next, nowMs: this.system.clock.now(), random: this.#random() })
         const { status, commands } = this.#actor.getSnapshot()
         if (status === "error" || status === "stopped") break
         for (const command of commands) this.#execute(command)
@@ -308,7 +319,8 @@ export class Supervisor {
 
   #start(spec: ResolvedChildSpec, args: readonly unknown[]): void {
     const serial = ++this.#startSerial
-    const context: StartContext = { ...this.#context, name: `${this.name}/${spec.id}` }
+    const { system, parent, onReport } = this.#context
+    const context: StartContext = { system, parent, name: `${this.name}/${spec.id}`, onReport }
     let result: unknown
     try {
       result = spec.start(context, ...args)
@@ -320,7 +332,8 @@ export class Supervisor {
       this.#answers.push(this.#settleStart(spec, context.name, result))
       return
     }
-    const isCurrent = (): boolean => this.process.isAlive && this.#startSerial === serial && this.state.work?.wait?.for === "start"
+    const isCurrent = (): boolean =>
+      this.process.isAlive && this.#startSerial === serial && this.state.work?.wait?.for === "start"
     const timer = this.system.clock.setTimer(spec.startTimeoutMs, () => {
       if (!isCurrent()) return
       this.#startSerial++
@@ -421,11 +434,18 @@ export class Supervisor {
   #callExpired(call: number): void {
     const pending = this.#calls.get(call)
     this.#calls.delete(call)
-    pending?.reject(new SupervisionError("timeout", `Supervisor '${this.name}' did not answer in time; the request was not taken back.`))
+    pending?.reject(
+      new SupervisionError(
+        "timeout",
+        `Supervisor '${this.name}' did not answer in time; the request was not taken back.`,
+      ),
+    )
   }
 
   #goneError(kind: "noproc" | "exited", exitReason: ExitReason): SupervisionError {
-    return new SupervisionError(kind, `Supervisor '${this.name}' has ended: ${formatReason(exitReason)}.`, { exitReason })
+    return new SupervisionError(kind, `Supervisor '${this.name}' has ended: ${formatReason(exitReason)}.`, {
+      exitReason,
+    })
   }
 
   // ---- its own process

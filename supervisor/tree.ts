@@ -21,7 +21,13 @@ export interface TreeNode {
 const childrenMaxDefault = 100
 
 export function treeOf(supervisor: Supervisor, options: { readonly childrenMax?: number } = {}): TreeNode {
-  return nodeOf(supervisor.name, "supervisor", supervisor.process.isAlive ? "running" : "ended", supervisor.process, options)
+  return nodeOf(
+    supervisor.name,
+    "supervisor",
+    supervisor.process.isAlive ? "running" : "ended",
+    supervisor.process,
+    options,
+  )
 }
 
 /** One line per node: `├─ id  (status) info`. */
