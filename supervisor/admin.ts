@@ -1,7 +1,7 @@
 // Requests to a supervisor and their answers, as data.
 //
 // A refusal is an answer, since callers branch on it; only a supervisor that is gone or silent makes a call reject.
-import type { ChildSpec, ChildType, ResolvedChildSpec, SpecProblem } from "./child-spec.ts"
+import type { ChildSpec, ChildType, ResolvedChildSpec, SpecProblem, SupervisorSpec } from "./child-spec.ts"
 import type { ChildStatus } from "./children.ts"
 import type { Process } from "./process.ts"
 import type { ExitReason } from "./reason.ts"
@@ -43,6 +43,7 @@ export type Request =
   | { readonly op: "startChild"; readonly child: NewChild }
   | { readonly op: "restartChild" | "deleteChild" | "getChildSpec"; readonly id: string }
   | { readonly op: "terminateChild"; readonly child: string | Process }
+  | { readonly op: "changeSpec"; readonly spec: SupervisorSpec }
   | { readonly op: "whichChildren" | "countChildren" }
 
 export type Answer = StartAnswer | DoneAnswer | SpecAnswer | readonly ChildEntry[] | ChildCounts

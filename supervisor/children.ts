@@ -124,6 +124,29 @@ export function removeChild(children: Children, slot: number): Children {
   }
 }
 
+/**
+ * New specifications for a supervisor that runs. Children that are named keep their process and get the new specification; new ones are
+ * added stopped; the others stay as they are, behind the named ones in the start order.
+ */
+export function replaceSpecs(children: Children, specs: readonly ResolvedChildSpec[]): Children {
+  let replaced = createChildren([], true)
+  const carry = (spec: ResolvedChildSpec, before: Child | undefined): void => {
+    replaced = addChild(replaced, spec, noArguments, before?.status === "running" ? before.process : undefined)
+    if (before?.status === "restarting") replaced = setRestarting(replaced, replaced.slotNext - 1, before.backoff)
+  }
+  const named = new Set(specs.map(({ id }) => id))
+  for (const spec of specs) carry(spec, childById(children, spec.id))
+  for (const child of inStartOrder(children)) if (!named.has(child.spec.id)) carry(child.spec, child)
+  return replaced
+}
+
+/** A new template for dynamic children, also for those that run. */
+export function replaceTemplate(children: Children, template: ResolvedChildSpec): Children {
+  let { bySlot } = children
+  for (const child of inStartOrder(children)) bySlot = setAt(bySlot, child.slot, { ...child, spec: template })
+  return { ...children, bySlot }
+}
+
 export function inStartOrder(children: Children): Iterable<Child> {
   return values(entriesUp(children.bySlot))
 }

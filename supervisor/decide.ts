@@ -14,11 +14,11 @@
 // | shutdown | -                                                     | exit                    |
 import type { Answer, Refused, Request } from "./admin.ts"
 import { countChildren, listChildren, refuse, startRequest } from "./admin-answers.ts"
-import type { ResolvedChildSpec, ResolvedFlags } from "./child-spec.ts"
+import { checkSupervisorSpec, type ResolvedChildSpec, type ResolvedFlags, type SupervisorSpec } from "./child-spec.ts"
 import * as table from "./children.ts"
 import type { Child, Children } from "./children.ts"
 import type { Process } from "./process.ts"
-import type { ExitReason, FailedToStartChild } from "./reason.ts"
+import { formatReason, type ExitReason, type FailedToStartChild } from "./reason.ts"
 import type { ReportEvent } from "./report.ts"
 import { addRestart, isExceeded, isExpectedShutdown, judgeExit, nextBackoff, noRestarts, type RestartWindow } from "./restart.ts"
 import { planRestart } from "./strategy.ts"
@@ -98,8 +98,8 @@ export type Command =
 
 /** A turn in progress: the next state so far, and the commands it has given. Local to one call of `decide`. */
 interface Turn {
-  readonly flags: ResolvedFlags
-  readonly template: ResolvedChildSpec | undefined
+  flags: ResolvedFlags
+  template: ResolvedChildSpec | undefined
   children: Children
   restarts: RestartWindow
   work: Work | undefined
@@ -131,8 +131,8 @@ export function decide(
   take(turn, event)
   return {
     state: {
-      flags,
-      template,
+      flags: turn.flags,
+      template: turn.template,
       children: turn.children,
       restarts: turn.restarts,
       work: turn.work,
@@ -393,7 +393,8 @@ function oneOfAllStopped(
   if (child === undefined) return
   setChildren(turn, table.removeChild(turn.children, child.slot))
   if (!isExpectedShutdown(child.spec.restart, child.spec.shutdown, reason)) {
-    const same = wait.failures.find((failure) => failure.reason === reason)
+    const told = formatReason(reason)
+    const same = wait.failures.find((failure) => formatReason(failure.reason) === told)
     const failures = wait.failures.filter((failure) => failure !== same)
     setWait(turn, { ...wait, failures: [...failures, { reason, children: (same?.children ?? 0) + 1 }] })
   }
@@ -456,11 +457,32 @@ function call(turn: Turn, ref: number, request: Request): void {
       const spec = isTemplate ? template : table.childById(children, request.id)?.spec
       return answer(turn, ref, spec === undefined ? refuse({ kind: "not_found" }) : { ok: true, spec })
     }
+    case "changeSpec":
+      return changeSpec(turn, ref, request.spec)
     case "whichChildren":
       return answer(turn, ref, listChildren(turn))
     case "countChildren":
       return answer(turn, ref, countChildren(turn))
   }
+}
+
+/** New flags and specifications without touching what runs: they count from the next start, stop or restart on. */
+function changeSpec(turn: Turn, ref: number, spec: SupervisorSpec): void {
+  const checked = checkSupervisorSpec(spec)
+  if (!checked.ok) return answer(turn, ref, refuse({ kind: "invalid_spec", problem: checked.problem }))
+  const { flags, children } = checked.value
+  const isDynamic = !turn.children.hasIds
+  if ((flags.strategy === "simple_one_for_one") !== isDynamic) {
+    return answer(turn, ref, refuse({ kind: "invalid_spec", problem: { kind: "invalid_strategy", value: flags.strategy } }))
+  }
+  turn.flags = flags
+  if (isDynamic) {
+    turn.template = children[0]
+    if (turn.template !== undefined) setChildren(turn, table.replaceTemplate(turn.children, turn.template))
+  } else {
+    setChildren(turn, table.replaceSpecs(turn.children, children))
+  }
+  return answer(turn, ref, { ok: true })
 }
 
 function findStopped({ children }: Turn, id: string): Child | Refused {

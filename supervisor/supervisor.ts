@@ -17,11 +17,10 @@ import type {
   StartAnswer,
 } from "./admin.ts"
 import {
-  checkFlags,
+  checkSupervisorSpec,
   formatProblem,
-  resolveChildSpecs,
   type ResolvedChildSpec,
-  type ResolvedFlags,
+  type ResolvedSupervisorSpec,
   type SpecProblem,
   type StartContext,
   type SupervisorSpec,
@@ -66,14 +65,9 @@ const callTimeoutMsDefault = 30_000
  * `start_failed` when a child did not start; those that had started are stopped again by then.
  */
 export async function startSupervisor(spec: SupervisorSpec, options: SupervisorOptions = {}): Promise<Supervisor> {
-  const flags = checkFlags(spec)
-  if (!flags.ok) throw invalidSpec(flags.problem)
-  const specs = resolveChildSpecs(spec.children ?? [], flags.value.autoShutdown)
-  if (!specs.ok) throw invalidSpec(specs.problem)
-  if (flags.value.strategy === "simple_one_for_one" && specs.value.length !== 1) {
-    throw invalidSpec({ kind: "bad_template", value: `${specs.value.length} child specifications instead of one` })
-  }
-  const supervisor = new Supervisor(flags.value, specs.value, options)
+  const checked = checkSupervisorSpec(spec)
+  if (!checked.ok) throw invalidSpec(checked.problem)
+  const supervisor = new Supervisor(checked.value, options)
   await supervisor.booted
   return supervisor
 }
@@ -108,7 +102,7 @@ export class Supervisor {
   #bootDone: { resolve: () => void; reject: (error: SupervisionError) => void } | undefined
 
   /** Use `startSupervisor`, which checks the specification. */
-  constructor(flags: ResolvedFlags, specs: readonly ResolvedChildSpec[], options: SupervisorOptions) {
+  constructor({ flags, children }: ResolvedSupervisorSpec, options: SupervisorOptions) {
     this.name = options.name ?? "root"
     this.system =
       options.system ??
@@ -119,7 +113,7 @@ export class Supervisor {
     this.#onReport = options.onReport
     this.#random = options.random ?? Math.random
     this.#deadlines = new Deadlines(this.system.clock, (call) => this.#callExpired(call))
-    this.#actor = createActor(supervisorLogic, { input: { flags, specs } })
+    this.#actor = createActor(supervisorLogic, { input: { flags, specs: children } })
     // A throw in `decide` is a broken invariant: it ends this supervisor with that reason, and its parent decides.
     this.#actor.subscribe({ error: (thrown) => this.process.fail(thrown) })
     this.process = new Process(this.system, this.#asProcess(), this.name)
@@ -166,6 +160,14 @@ export class Supervisor {
 
   getChildSpec(id: string, options?: CallOptions): Promise<SpecAnswer> {
     return this.#call({ op: "getChildSpec", id }, options) as Promise<SpecAnswer>
+  }
+
+  /**
+   * New flags and child specifications without touching what runs, as an OTP code change does it: children that are named keep their
+   * process, new ones are added stopped, others stay. What changed counts from the next start, stop or restart on.
+   */
+  changeSpec(spec: SupervisorSpec, options?: CallOptions): Promise<DoneAnswer> {
+    return this.#call({ op: "changeSpec", spec }, options) as Promise<DoneAnswer>
   }
 
   /** The children, the last started first. */

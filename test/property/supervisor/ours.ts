@@ -17,7 +17,7 @@ import {
   type StartContext,
   type StartResult,
 } from "../../../supervisor/index.ts"
-import { checkFlags, resolveChildSpecs } from "../../../supervisor/child-spec.ts"
+import { checkSupervisorSpec } from "../../../supervisor/child-spec.ts"
 import type { AdminError } from "../../../supervisor/admin.ts"
 import type { ChildNode, OtpReason, Plan, Scenario, Step, TraceEvent } from "./scenario.ts"
 
@@ -151,19 +151,15 @@ class Run {
   }
 
   async #startSupervisor(id: string, node: ChildNode, context: StartContext): Promise<Supervisor> {
-    const flags = checkFlags({
+    const checked = checkSupervisorSpec({
       strategy: (node.strategy ?? "one_for_one") as "one_for_one",
       intensity: node.intensity ?? 1,
       periodMs: (node.period ?? 5) * 1000,
       autoShutdown: (node.auto_shutdown ?? "never") as "never",
+      children: (node.children ?? []).map((child) => this.#spec(child)),
     })
-    if (!flags.ok) throw new Error(formatProblem(flags.problem))
-    const specs = resolveChildSpecs(
-      (node.children ?? []).map((child) => this.#spec(child)),
-      flags.value.autoShutdown,
-    )
-    if (!specs.ok) throw new Error(formatProblem(specs.problem))
-    const supervisor = new Supervisor(flags.value, specs.value, context)
+    if (!checked.ok) throw new Error(formatProblem(checked.problem))
+    const supervisor = new Supervisor(checked.value, context)
     this.#supervisors.add(supervisor)
     this.#enter(id, "supervisor", { process: supervisor.process, inc: this.#begin(id), supervisor })
     await supervisor.booted

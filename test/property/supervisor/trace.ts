@@ -68,29 +68,33 @@ function bareStep(tree: Tree, scenario: Scenario, event: TraceEvent): TraceEvent
 }
 
 function separateOrphans(tree: Tree, trace: readonly TraceEvent[]): { main: TraceEvent[]; orphans: string[] } {
-  const live = new Map<string, number>()
-  /** A live incarnation, `id#inc`, whose supervisor was killed, with the stream it writes to. */
+  const newest = new Map<string, number>()
+  /** Live incarnations, `id#inc`, with their supervisor's. */
+  const parentOf = new Map<string, string>()
+  /** Orphaned incarnations, with the stream they write to. */
   const streamOf = new Map<string, string>()
   const streams = new Map<string, string[]>()
-  const main: TraceEvent[] = []
   /** Orphans whose exit is known and whose shutdown error, if there is one, is still to come. */
   const reportedTo = new Map<string, string>()
+  const main: TraceEvent[] = []
   for (const event of trace) {
     const id = String(event["id"])
-    if (event.ev === "start") live.set(id, Number(event["inc"]))
+    const name = `${id}#${String(event["inc"])}`
+    if (event.ev === "start") {
+      newest.set(id, Number(event["inc"]))
+      const sup = tree.parents.get(id)
+      // Only the newest incarnation of a supervisor starts anything: an orphan stops what it has.
+      parentOf.set(name, sup === undefined ? "" : `${sup}#${newest.get(sup)}`)
+    }
     if (event.ev === "exit") {
-      const name = `${id}#${String(event["inc"])}`
       const stream = streamOf.get(name)
-      if (live.get(id) === event["inc"]) live.delete(id)
       if (event["reason"] === "killed") {
-        for (const [child, inc] of live) {
-          const top = childUnder(tree, id, child)
-          if (top !== undefined) {
-            streamOf.set(`${child}#${inc}`, stream ?? `${name} ${top}`)
-            live.delete(child)
-          }
+        for (const child of parentOf.keys()) {
+          const top = childUnder(parentOf, name, child)
+          if (top !== undefined) streamOf.set(child, `${name} ${top}`)
         }
       }
+      parentOf.delete(name)
       if (stream !== undefined) {
         push(streams, stream, line(event))
         reportedTo.set(id, stream)
@@ -108,17 +112,13 @@ function separateOrphans(tree: Tree, trace: readonly TraceEvent[]): { main: Trac
     main.push(event)
   }
   const orphans = [...streams].flatMap(([stream, lines]) => lines.map((text) => `${stream}: ${text}`))
-  // Sorting keeps each stream's own order, as the lines of one stream compare equal up to their index.
   return { main, orphans: sortByStream(orphans, [...streams.keys()]) }
 }
 
-/** The direct child of `sup` on the way down to `id`, when `id` is below `sup`. */
-function childUnder(tree: Tree, sup: string, id: string): string | undefined {
-  let at: string | undefined = id
-  while (at !== undefined) {
-    const parent = tree.parents.get(at)
-    if (parent === sup) return at
-    at = parent
+/** The direct child of `sup` on the way down to `name`, when `name` is below `sup`; all of them live incarnations. */
+function childUnder(parentOf: ReadonlyMap<string, string>, sup: string, name: string): string | undefined {
+  for (let at: string | undefined = name; at !== undefined; at = parentOf.get(at)) {
+    if (parentOf.get(at) === sup) return at
   }
   return undefined
 }
