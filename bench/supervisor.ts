@@ -42,7 +42,10 @@ function dynamicSpec(make: () => Api.Startable, restart: Api.RestartType): Api.S
   return { strategy: "simple_one_for_one", intensity: 1_000_000, periodMs: 1000, children }
 }
 
-async function timeStarts(spec: Api.SupervisorSpec, count: number): Promise<{ startUs: number; stopUs: number; bytes: number }> {
+async function timeStarts(
+  spec: Api.SupervisorSpec,
+  count: number,
+): Promise<{ startUs: number; stopUs: number; bytes: number }> {
   globalThis.gc?.()
   const before = process.memoryUsage().heapUsed
   const supervisor = await startSupervisor(spec)
@@ -69,9 +72,7 @@ async function timeStaticStarts(count: number): Promise<number> {
 async function timeRestarts(strategy: "simple_one_for_one" | "one_for_one", count: number): Promise<number> {
   const isDynamic = strategy === "simple_one_for_one"
   const supervisor = await startSupervisor(
-    isDynamic
-      ? dynamicSpec(lean, "permanent")
-      : { strategy, intensity: 1_000_000, periodMs: 1000 },
+    isDynamic ? dynamicSpec(lean, "permanent") : { strategy, intensity: 1_000_000, periodMs: 1000 },
   )
   const victims: Api.Process[] = []
   for (let at = 0; at < count; at++) {
@@ -129,9 +130,24 @@ function showErlang(): void {
 
 const leanStarts: { startUs: number; stopUs: number; bytes: number }[] = []
 for (let at = 0; at < rounds; at++) leanStarts.push(await timeStarts(dynamicSpec(lean, "temporary"), childCount))
-show(`start one of ${childCount} dynamic children (process-like)`, "us", leanStarts.map(({ startUs }) => startUs), 25)
-show(`stop ${childCount} dynamic children at once, each`, "us", leanStarts.map(({ stopUs }) => stopUs))
-if (globalThis.gc !== undefined) show("memory of a dynamic child (process-like)", "bytes", leanStarts.map(({ bytes }) => bytes), 1024)
+show(
+  `start one of ${childCount} dynamic children (process-like)`,
+  "us",
+  leanStarts.map(({ startUs }) => startUs),
+  25,
+)
+show(
+  `stop ${childCount} dynamic children at once, each`,
+  "us",
+  leanStarts.map(({ stopUs }) => stopUs),
+)
+if (globalThis.gc !== undefined)
+  show(
+    "memory of a dynamic child (process-like)",
+    "bytes",
+    leanStarts.map(({ bytes }) => bytes),
+    1024,
+  )
 const bareActor = await repeat(() => {
   const actors = []
   const from = performance.now()
@@ -139,9 +155,22 @@ const bareActor = await repeat(() => {
   return Promise.resolve(((performance.now() - from) * 1000) / actors.length)
 })
 show(`XState alone: create and start one of ${childCount} actors`, "us", bareActor)
-const actorStarts = await repeat(async () => (await timeStarts(dynamicSpec(() => createActor(logic), "temporary"), childCount)).startUs)
+const actorStarts = await repeat(
+  async () =>
+    (
+      await timeStarts(
+        dynamicSpec(() => createActor(logic), "temporary"),
+        childCount,
+      )
+    ).startUs,
+)
 show(`start one of ${childCount} dynamic children (XState actor)`, "us", actorStarts, 25)
-show(`start one of ${childCount} children with ids (process-like)`, "us", await repeat(() => timeStaticStarts(childCount)), 25)
+show(
+  `start one of ${childCount} children with ids (process-like)`,
+  "us",
+  await repeat(() => timeStaticStarts(childCount)),
+  25,
+)
 for (const strategy of ["simple_one_for_one", "one_for_one"] as const) {
   for (const count of [1000, childCount]) {
     show(`${strategy}: killed to restarted among ${count}`, "us", await repeat(() => timeRestarts(strategy, count)), 50)

@@ -20,7 +20,15 @@ import type { Child, Children } from "./children.ts"
 import type { Process } from "./process.ts"
 import { formatReason, type ExitReason, type FailedToStartChild } from "./reason.ts"
 import type { ReportEvent } from "./report.ts"
-import { addRestart, isExceeded, isExpectedShutdown, judgeExit, nextBackoff, noRestarts, type RestartWindow } from "./restart.ts"
+import {
+  addRestart,
+  isExceeded,
+  isExpectedShutdown,
+  judgeExit,
+  nextBackoff,
+  noRestarts,
+  type RestartWindow,
+} from "./restart.ts"
 import { planRestart } from "./strategy.ts"
 
 export type Purpose =
@@ -473,7 +481,11 @@ function changeSpec(turn: Turn, ref: number, spec: SupervisorSpec): void {
   const { flags, children } = checked.value
   const isDynamic = !turn.children.hasIds
   if ((flags.strategy === "simple_one_for_one") !== isDynamic) {
-    return answer(turn, ref, refuse({ kind: "invalid_spec", problem: { kind: "invalid_strategy", value: flags.strategy } }))
+    return answer(
+      turn,
+      ref,
+      refuse({ kind: "invalid_spec", problem: { kind: "invalid_strategy", value: flags.strategy } }),
+    )
   }
   turn.flags = flags
   if (isDynamic) {

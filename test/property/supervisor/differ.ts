@@ -44,7 +44,7 @@ export async function judge(oracle: Oracle, scenario: Scenario, ours: readonly T
 /** The smallest scenario found that still differs: fewer steps, then fewer children, then plainer ones. */
 export async function shrink(oracle: Oracle, scenario: Scenario): Promise<Scenario> {
   let smallest = scenario
-  for (let isSmaller = true; isSmaller; ) {
+  for (let isSmaller = true; isSmaller;) {
     isSmaller = false
     for (const candidate of smallerScenarios(smallest)) {
       if (!(await differs(oracle, candidate))) continue
@@ -87,13 +87,25 @@ function* smallerNodes(node: ChildNode): Generator<ChildNode> {
     if (child.dynamic !== true) yield { ...node, children: children.toSpliced(at, 1) }
     for (const smaller of smallerNodes(child)) yield { ...node, children: children.with(at, smaller) }
   }
-  for (const key of ["start", "trap", "on_shutdown", "cleanup_ms", "shutdown", "significant", "auto_shutdown"] as const) {
+  for (const key of [
+    "start",
+    "trap",
+    "on_shutdown",
+    "cleanup_ms",
+    "shutdown",
+    "significant",
+    "auto_shutdown",
+  ] as const) {
     if (!(key in node)) continue
     const { [key]: _dropped, ...rest } = node
     yield rest
   }
 }
 
-export function differenceFromStored(scenario: Scenario, ours: readonly TraceEvent[], stored: CanonicalTrace): string | undefined {
+export function differenceFromStored(
+  scenario: Scenario,
+  ours: readonly TraceEvent[],
+  stored: CanonicalTrace,
+): string | undefined {
   return firstDifference(canonicalTrace(scenario, ours), stored)
 }

@@ -44,7 +44,9 @@ describe("admin", () => {
     expect(await world.finish(supervisor.terminateChild("t"))).toEqual(refused)
     expect(await world.finish(supervisor.restartChild("t"))).toEqual(refused)
     expect(await world.finish(supervisor.deleteChild("t"))).toEqual(refused)
-    expect(await world.finish(supervisor.startChild(world.child("x")))).toMatchObject({ error: { kind: "invalid_spec" } })
+    expect(await world.finish(supervisor.startChild(world.child("x")))).toMatchObject({
+      error: { kind: "invalid_spec" },
+    })
     expect(await world.finish(supervisor.whichChildren())).toEqual([
       { id: undefined, process: world.process("d1"), status: "running", type: "worker" },
     ])
@@ -62,7 +64,10 @@ describe("admin", () => {
     expect(world.isAlive("a")).toBe(true)
     await world.finish(supervisor.terminateChild("a"))
     expect(await world.finish(supervisor.restartChild("a"))).toMatchObject({ ok: true, info: { port: 1 } })
-    expect(await world.finish(supervisor.startChild(world.child("b", { info: 7 })))).toMatchObject({ ok: true, info: 7 })
+    expect(await world.finish(supervisor.startChild(world.child("b", { info: 7 })))).toMatchObject({
+      ok: true,
+      info: 7,
+    })
   })
 
   const start: ChildSpec["start"] = () => "ignore"
@@ -70,7 +75,11 @@ describe("admin", () => {
     ["not an object", "nonsense", { kind: "invalid_child_spec", value: "nonsense" }],
     ["an id that is no string", { id: 7, start }, { kind: "invalid_id", value: 7 }],
     ["a start that is no function", { id: "a", start: "x" }, { kind: "invalid_start", value: "x" }],
-    ["an unknown restart type", { id: "a", start, restart: "always" }, { kind: "invalid_restart_type", value: "always" }],
+    [
+      "an unknown restart type",
+      { id: "a", start, restart: "always" },
+      { kind: "invalid_restart_type", value: "always" },
+    ],
     ["a negative shutdown", { id: "a", start, shutdown: -1 }, { kind: "invalid_shutdown", value: -1 }],
     ["a shutdown of another kind", { id: "a", start, shutdown: "later" }, { kind: "invalid_shutdown", value: "later" }],
     ["an unknown type", { id: "a", start, type: "other" }, { kind: "invalid_child_type", value: "other" }],
@@ -100,7 +109,13 @@ describe("admin", () => {
       first: "restart: permanent",
     })
     expect(checkChildSpecs([temporary], "all_significant")).toBeUndefined()
-    expect(checkChildSpecs([{ id: "a", start }, { id: "b", start }, { id: "a", start }])).toEqual({
+    expect(
+      checkChildSpecs([
+        { id: "a", start },
+        { id: "b", start },
+        { id: "a", start },
+      ]),
+    ).toEqual({
       kind: "duplicate_child_name",
       id: "a",
     })

@@ -91,7 +91,10 @@ describe("sup_start", () => {
 
   it("sup_start_restart_child_returns_error", async () => {
     const world = new World()
-    const supervisor = await world.start({ intensity: 1, children: [world.child("a", { plan: ["ok", { error: "nope" }] })] })
+    const supervisor = await world.start({
+      intensity: 1,
+      children: [world.child("a", { plan: ["ok", { error: "nope" }] })],
+    })
     await world.exit("a", "boom")
     expect(supervisor.process.exitReason).toBe("shutdown")
     expect(world.told()).toEqual([
@@ -103,7 +106,10 @@ describe("sup_start", () => {
 
   it("sup_start_child_returns_error_simple", async () => {
     const world = new World()
-    const supervisor = await world.start({ strategy: "simple_one_for_one", children: [world.child("t", { plan: [{ error: "nope" }] })] })
+    const supervisor = await world.start({
+      strategy: "simple_one_for_one",
+      children: [world.child("t", { plan: [{ error: "nope" }] })],
+    })
     const answer = await world.finish(supervisor.startChild(["d1"]))
     expect(answer).toEqual({ ok: false, error: { kind: "start_failed", id: "t", reason: "nope" } })
     expect(world.told()).toEqual([])
@@ -119,14 +125,24 @@ describe("sup_start_map", () => {
       ok: true,
       spec: { id: "a", restart: "permanent", shutdown: 5000, type: "worker", significant: false },
     })
-    expect(await world.finish(supervisor.getChildSpec("s"))).toMatchObject({ spec: { shutdown: "infinity", type: "supervisor" } })
-    expect(supervisor.state.flags).toMatchObject({ strategy: "one_for_one", intensity: 1, periodMs: 5000, autoShutdown: "never" })
+    expect(await world.finish(supervisor.getChildSpec("s"))).toMatchObject({
+      spec: { shutdown: "infinity", type: "supervisor" },
+    })
+    expect(supervisor.state.flags).toMatchObject({
+      strategy: "one_for_one",
+      intensity: 1,
+      periodMs: 5000,
+      autoShutdown: "never",
+    })
   })
 
   it("sup_start_map_simple", async () => {
     const world = new World()
     const supervisor = await world.start({ strategy: "simple_one_for_one", children: [world.child("t")] })
-    expect(await world.finish(supervisor.getChildSpec("t"))).toMatchObject({ ok: true, spec: { id: "t", restart: "permanent" } })
+    expect(await world.finish(supervisor.getChildSpec("t"))).toMatchObject({
+      ok: true,
+      spec: { id: "t", restart: "permanent" },
+    })
     await expect(world.start({ strategy: "simple_one_for_one", children: [] })).rejects.toMatchObject({
       problem: { kind: "bad_template" },
     })
@@ -137,8 +153,12 @@ describe("sup_start_map", () => {
     const good = world.child("a")
     const { id: _id, ...withoutId } = good
     const { start: _start, ...withoutStart } = good
-    await expect(world.start({ children: [withoutId as ChildSpec] })).rejects.toMatchObject({ problem: { kind: "missing_id" } })
-    await expect(world.start({ children: [withoutStart as ChildSpec] })).rejects.toMatchObject({ problem: { kind: "missing_start" } })
+    await expect(world.start({ children: [withoutId as ChildSpec] })).rejects.toMatchObject({
+      problem: { kind: "missing_id" },
+    })
+    await expect(world.start({ children: [withoutStart as ChildSpec] })).rejects.toMatchObject({
+      problem: { kind: "missing_start" },
+    })
     const unknownKey = { ...good, color: "red" }
     expect((await world.start({ children: [unknownKey] })).process.isAlive).toBe(true)
   })
@@ -148,7 +168,9 @@ describe("sup_stop", () => {
   it("sup_stop_infinity", async () => {
     const world = new World()
     const patient = { shutdown: "infinity", onStop: { afterMs: 3_600_000 } } as const
-    const supervisor = await world.start({ children: [world.child("a", patient), world.child("b", { shutdown: "infinity" })] })
+    const supervisor = await world.start({
+      children: [world.child("a", patient), world.child("b", { shutdown: "infinity" })],
+    })
     const stopped = supervisor.stop()
     await world.advance(3_599_999)
     expect(world.isAlive("a")).toBe(true)

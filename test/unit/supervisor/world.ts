@@ -17,7 +17,12 @@ import {
   type SupervisorSpec,
 } from "../../../supervisor/index.ts"
 
-export type StartPlan = "ok" | "ignore" | { readonly error: ExitReason } | { readonly throws: unknown } | { readonly returns: unknown }
+export type StartPlan =
+  | "ok"
+  | "ignore"
+  | { readonly error: ExitReason }
+  | { readonly throws: unknown }
+  | { readonly returns: unknown }
 
 export interface Script extends Partial<Omit<ChildSpec, "id" | "start">> {
   readonly plan?: readonly StartPlan[]
@@ -45,7 +50,11 @@ export class World {
   child(id: string, script: Script = {}): ChildSpec {
     const { plan = ["ok"], onStop = "obey", info, ...rest } = script
     this.#plans.set(id, plan)
-    return { ...rest, id, start: (_context, ...args) => this.#start(args.length === 0 ? id : String(args[0]), id, onStop, info) }
+    return {
+      ...rest,
+      id,
+      start: (_context, ...args) => this.#start(args.length === 0 ? id : String(args[0]), id, onStop, info),
+    }
   }
 
   /** A nested supervisor that writes to the log too. */
