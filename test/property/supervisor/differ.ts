@@ -5,7 +5,7 @@
 import { Oracle } from "./oracle.ts"
 import { runOurs, UnrunnableScenario } from "./ours.ts"
 import type { ChildNode, Scenario, TraceEvent } from "./scenario.ts"
-import { canonicalTrace, firstDifference, type CanonicalTrace } from "./trace.ts"
+import { canonicalTrace, firstDifference } from "./trace.ts"
 import { generateScenario } from "./generator.ts"
 
 export type Verdict =
@@ -102,10 +102,7 @@ function* smallerNodes(node: ChildNode): Generator<ChildNode> {
   }
 }
 
-export function differenceFromStored(
-  scenario: Scenario,
-  ours: readonly TraceEvent[],
-  stored: CanonicalTrace,
-): string | undefined {
-  return firstDifference(canonicalTrace(scenario, ours), stored)
+/** The first place where our trace and a recorded one part. */
+export function differenceFrom(scenario: Scenario, ours: readonly TraceEvent[], theirs: readonly TraceEvent[]): string | undefined {
+  return firstDifference(canonicalTrace(scenario, ours), canonicalTrace(scenario, theirs))
 }

@@ -2,13 +2,12 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { batchSize, chooseExtent, firstSeed, isCi } from "./batches.ts"
-import { differenceFromStored, judge, runnableScenarios, shrink } from "./differ.ts"
+import { differenceFrom, judge, runnableScenarios, shrink } from "./differ.ts"
 import { cellsOf, histogramCells } from "./generator.ts"
 import { Oracle } from "./oracle.ts"
 import { runOurs } from "./ours.ts"
 import type { Scenario, TraceEvent } from "./scenario.ts"
 import { readStoredTraces, type StoredTrace } from "./stored-traces.ts"
-import { canonicalTrace, type CanonicalTrace } from "./trace.ts"
 
 const { isLive, scenarios: scenarioCount } = chooseExtent()
 const batchCount = Math.ceil(scenarioCount / batchSize)
@@ -61,7 +60,7 @@ function compareStored(batch: readonly Prepared[]): string[] {
       failures.push(`${scenario.name}: the generator has changed; record the traces anew`)
       continue
     }
-    const difference = differenceFromStored(scenario, ours, kept.trace)
+    const difference = differenceFrom(scenario, ours, kept.trace)
     if (difference !== undefined) failures.push(`${scenario.name}:\n${difference}`)
   }
   return failures
@@ -69,8 +68,8 @@ function compareStored(batch: readonly Prepared[]): string[] {
 
 function storeFixture(scenario: Scenario, theirs: readonly TraceEvent[]): void {
   mkdirSync(fixturesUrl, { recursive: true })
-  const trace = canonicalTrace(scenario, theirs)
-  writeFileSync(new URL(`${scenario.name}.json`, fixturesUrl), `${JSON.stringify({ scenario, trace }, undefined, 1)}\n`)
+  const fixture: StoredTrace = { scenario, trace: theirs }
+  writeFileSync(new URL(`${scenario.name}.json`, fixturesUrl), `${JSON.stringify(fixture, undefined, 1)}\n`)
 }
 
 beforeAll(async () => {
@@ -121,14 +120,14 @@ describe("differential test against Erlang's supervisor", () => {
   })
 })
 
-describe("differences that were found once", () => {
+describe("scenarios kept by name", () => {
   const names = readdirSync(fixturesUrl).filter((name) => name.endsWith(".json"))
   for (const name of names) {
     it(`stays equal: ${name}`, async () => {
       const text = readFileSync(new URL(name, fixturesUrl), "utf8")
-      const fixture: { readonly scenario: Scenario; readonly trace: CanonicalTrace } = JSON.parse(text)
+      const fixture: StoredTrace = JSON.parse(text)
       const ours = await runOurs(fixture.scenario)
-      expect(differenceFromStored(fixture.scenario, ours, fixture.trace)).toBeUndefined()
+      expect(differenceFrom(fixture.scenario, ours, fixture.trace)).toBeUndefined()
     })
   }
 })

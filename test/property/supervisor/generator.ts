@@ -311,6 +311,8 @@ export const histogramCells: readonly string[] = operations.flatMap(([op]) =>
   strategies.flatMap((strategy) => restarts.map((restart) => `${op} ${strategy} ${restart}`)),
 )
 
+const knownCells: ReadonlySet<string> = new Set(histogramCells)
+
 /** Which cells of operation x strategy x restart type a scenario exercises; an operation on a supervisor counts for its children's types. */
 export function cellsOf(scenario: Scenario): string[] {
   const sups = new Map<string, ChildNode>()
@@ -327,7 +329,9 @@ export function cellsOf(scenario: Scenario): string[] {
   const cells: string[] = []
   const add = (op: StepOp, sup: string | undefined, node: ChildNode): void => {
     const strategy = sup === undefined ? undefined : sups.get(sup)?.strategy
-    if (strategy !== undefined && node.restart !== undefined) cells.push(`${op} ${strategy} ${node.restart}`)
+    // Not the specifications that are invalid on purpose: they belong to no cell.
+    const cell = `${op} ${strategy} ${node.restart}`
+    if (knownCells.has(cell)) cells.push(cell)
   }
   for (const { op, id, sup = "root", spec, args } of scenario.steps) {
     if (op === "start_child" && args !== undefined) {

@@ -3,9 +3,8 @@ import { judge, runnableScenarios } from "./differ.ts"
 import { firstSeed } from "./batches.ts"
 import { Oracle } from "./oracle.ts"
 import { writeStoredTraces, type StoredTrace } from "./stored-traces.ts"
-import { canonicalTrace } from "./trace.ts"
 
-const count = Number(process.argv[2] ?? 1000)
+const count = Number(process.argv[2] ?? 1500)
 const { scenarios } = await runnableScenarios(firstSeed, count)
 const oracles = [new Oracle(), new Oracle()]
 const stored: StoredTrace[] = []
@@ -15,7 +14,7 @@ await Promise.all(
       const { scenario, ours } = scenarios[at] ?? {}
       if (scenario === undefined || ours === undefined) continue
       const verdict = await judge(oracle, scenario, ours)
-      if (verdict.is === "equal") stored.push({ scenario, trace: canonicalTrace(scenario, verdict.theirs) })
+      if (verdict.is === "equal") stored.push({ scenario, trace: verdict.theirs })
       else console.log(`${scenario.name}: ${verdict.is}; not stored`)
     }
     await oracle.close()

@@ -1,15 +1,14 @@
 // Erlang's traces of the default scenarios, kept so that a clone without Erlang compares too.
 //
-// One JSON line per scenario, gzipped: the scenario as it was generated, and the canonical trace of the real run. `record-traces.ts`
-// writes the file. The scenario is stored, not only its seed, so that a change of the generator cannot go unnoticed.
+// One JSON line per scenario, gzipped: the scenario as it was generated, and the trace of the real run, without times.
+// `record-traces.ts` writes the file. The scenario is stored, not only its seed, so that a change of the generator cannot go unnoticed.
 import { readFileSync, writeFileSync } from "node:fs"
 import { gunzipSync, gzipSync } from "node:zlib"
-import type { Scenario } from "./scenario.ts"
-import type { CanonicalTrace } from "./trace.ts"
+import type { Scenario, TraceEvent } from "./scenario.ts"
 
 export interface StoredTrace {
   readonly scenario: Scenario
-  readonly trace: CanonicalTrace
+  readonly trace: readonly TraceEvent[]
 }
 
 const path = new URL("erlang-traces.jsonl.gz", import.meta.url)
