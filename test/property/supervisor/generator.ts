@@ -282,8 +282,10 @@ function startChild(draft: Draft): Step[] {
     return [{ op: "start_child", sup, spec }]
   }
   if (random.chance(0.12)) return [{ op: "start_child", sup, spec: invalidSpec(random) }]
-  const spec = childNode(draft, sup, depthOf(draft, sup), node.auto_shutdown ?? "never")
-  return [{ op: "start_child", sup, spec }]
+  const made = childNode(draft, sup, depthOf(draft, sup), node.auto_shutdown ?? "never")
+  // In a tree a first start that fails ends the scenario; here it is one answer among others.
+  const plan = random.chance(0.3) ? { start: startPlan(draft, made.type !== "supervisor", false) } : {}
+  return [{ op: "start_child", sup, spec: { ...made, ...plan } }]
 }
 
 function invalidSpec(random: Random): ChildNode {
