@@ -160,11 +160,9 @@ export function checkChildSpec(spec: unknown, autoShutdown: AutoShutdown = "neve
   if (typeof id !== "string") return invalid("invalid_id", id)
   if (typeof start !== "function") return invalid("invalid_start", start)
   if (!restartTypes.includes(restart)) return invalid("invalid_restart_type", restart)
-  if (significant === true && autoShutdown === "never") {
-    return badCombination("autoShutdown: never", "significant: true")
-  }
-  if (significant === true && restart === "permanent") return badCombination("restart: permanent", "significant: true")
   if (typeof significant !== "boolean") return invalid("invalid_significant", significant)
+  if (significant && autoShutdown === "never") return badCombination("autoShutdown: never", "significant: true")
+  if (significant && restart === "permanent") return badCombination("restart: permanent", "significant: true")
   if (type !== "worker" && type !== "supervisor") return invalid("invalid_child_type", type)
   const {
     shutdown = type === "worker" ? shutdownWorkerMs : "infinity",

@@ -103,6 +103,10 @@ function* smallerNodes(node: ChildNode): Generator<ChildNode> {
 }
 
 /** The first place where our trace and a recorded one part. */
-export function differenceFrom(scenario: Scenario, ours: readonly TraceEvent[], theirs: readonly TraceEvent[]): string | undefined {
+export function differenceFrom(
+  scenario: Scenario,
+  ours: readonly TraceEvent[],
+  theirs: readonly TraceEvent[],
+): string | undefined {
   return firstDifference(canonicalTrace(scenario, ours), canonicalTrace(scenario, theirs))
 }

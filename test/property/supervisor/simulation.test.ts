@@ -222,7 +222,11 @@ async function simulate(seed: number): Promise<{ restarts: number; failures: num
   const random = createRandom(seed)
   const simulation = new Simulation(random)
   const { system, onReport } = simulation
-  const starting = startSupervisor(simulation.supervisorSpec(2), { system, onReport, random: () => random.below(1000) / 1000 })
+  const starting = startSupervisor(simulation.supervisorSpec(2), {
+    system,
+    onReport,
+    random: () => random.below(1000) / 1000,
+  })
   await simulation.quiet()
   const root = await starting
   simulation.isHostile = true
@@ -265,7 +269,9 @@ describe("simulation with injected failures", () => {
         throw new Error(`seed ${seed} (NACRE_SEED=${seed} runs it first)`, { cause: thrown })
       }
     }
-    console.log(`${runs} simulations from seed ${firstSeed}: ${sum.restarts} ends reported, ${sum.failures} failures of start or stop`)
+    console.log(
+      `${runs} simulations from seed ${firstSeed}: ${sum.restarts} ends reported, ${sum.failures} failures of start or stop`,
+    )
     // A simulation in which nothing breaks proves nothing.
     expect(sum.restarts).toBeGreaterThan(runs)
     expect(sum.failures).toBeGreaterThan(runs / 2)

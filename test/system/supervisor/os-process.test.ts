@@ -1,7 +1,14 @@
 // OS processes as children: a ready handshake, a real exit, a real SIGKILL.
 import { spawn, type ChildProcess } from "node:child_process"
 import { describe, expect, it } from "vitest"
-import { osProcess, readyOsProcess, startSupervisor, whenExited, type ChildSpec, type Report } from "../../../supervisor/index.ts"
+import {
+  osProcess,
+  readyOsProcess,
+  startSupervisor,
+  whenExited,
+  type ChildSpec,
+  type Report,
+} from "../../../supervisor/index.ts"
 
 const stopsWhenAsked = `
   process.on("message", (message) => { if (message.type === "shutdown") process.exit(0) })
@@ -82,7 +89,9 @@ describe("an OS process as a child", () => {
   })
 
   it("may be given as it is, and may have its own way of stopping", async () => {
-    const bare = await startSupervisor({ children: [{ id: "bare", restart: "temporary", start: () => spawn("sleep", ["60"]) }] })
+    const bare = await startSupervisor({
+      children: [{ id: "bare", restart: "temporary", start: () => spawn("sleep", ["60"]) }],
+    })
     const sleeping = bare.child("bare")
     expect(await bare.stop()).toBe("shutdown")
     expect(sleeping?.exitReason).toBe("shutdown")

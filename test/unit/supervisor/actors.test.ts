@@ -83,10 +83,14 @@ describe("an XState actor as a child", () => {
   })
 
   it("a promise that rejects is an exit, and a fulfilled one a normal end", async () => {
-    const rejected = await supervise(() => createActor(fromPromise(() => Promise.reject(new Error("rejected")))), { restart: "temporary" })
+    const rejected = await supervise(() => createActor(fromPromise(() => Promise.reject(new Error("rejected")))), {
+      restart: "temporary",
+    })
     await afterTimers(rejected.world)
     expect(rejected.world.told()).toEqual(["child.terminated a threw rejected"])
-    const fulfilled = await supervise(() => createActor(fromPromise(() => Promise.resolve(1))), { restart: "transient" })
+    const fulfilled = await supervise(() => createActor(fromPromise(() => Promise.resolve(1))), {
+      restart: "transient",
+    })
     await afterTimers(fulfilled.world)
     expect(fulfilled.world.told()).toEqual([])
     expect(await fulfilled.supervisor.countChildren()).toMatchObject({ specs: 1, active: 0 })
@@ -152,7 +156,9 @@ describe("an XState actor as a child", () => {
     const polite = await supervise(() => actorProcess(createActor(machine), { stopEvent: { type: "finish" } }))
     await polite.world.finish(polite.supervisor.stop())
     expect(polite.world.told()).toEqual([])
-    const deaf = await supervise(() => actorProcess(createActor(machine), { stopEvent: { type: "unknown" } }), { shutdown: 70 })
+    const deaf = await supervise(() => actorProcess(createActor(machine), { stopEvent: { type: "unknown" } }), {
+      shutdown: 70,
+    })
     await deaf.world.finish(deaf.supervisor.stop())
     expect(deaf.world.clock.now()).toBe(70)
     expect(deaf.world.told()).toEqual(["child.shutdownFailed a killed"])
@@ -184,7 +190,10 @@ describe("a task as a child", () => {
 
   it("that rejects because of its signal has done as it was told", async () => {
     const { world, supervisor } = await supervise(() =>
-      task((signal) => new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(new Error("aborted"))))),
+      task(
+        (signal) =>
+          new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(new Error("aborted")))),
+      ),
     )
     await world.finish(supervisor.stop())
     expect(world.told()).toEqual([])
@@ -192,7 +201,10 @@ describe("a task as a child", () => {
 
   it("that never settles is dead at its deadline, and heard of no more", async () => {
     let reject: ((error: Error) => void) | undefined
-    const { world, supervisor } = await supervise(() => task(() => new Promise((_resolve, fails) => (reject = fails))), { shutdown: 10 })
+    const { world, supervisor } = await supervise(
+      () => task(() => new Promise((_resolve, fails) => (reject = fails))),
+      { shutdown: 10 },
+    )
     await world.finish(supervisor.stop())
     expect(world.told()).toEqual(["child.shutdownFailed a killed"])
     reject?.(new Error("too late"))

@@ -56,7 +56,7 @@ describe("gen_server", () => {
 
   it("call", async () => {
     const { server, clock } = createWorld(echo)
-    expect(await call<string, string>(server().process, "hello")).toBe("hello!")
+    expect(await call<string>(server().process, "hello")).toBe("hello!")
     expect(clock.timerCount).toBe(0)
   })
 

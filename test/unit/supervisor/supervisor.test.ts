@@ -18,7 +18,12 @@ describe("a limit of children", () => {
   it("refuses one more, counts restarting ones, and has room again after an end", async () => {
     const world = new World()
     const template = world.child("t", { restart: "permanent", backoff: { minMs: 100, maxMs: 100 } })
-    const supervisor = await world.start({ strategy: "simple_one_for_one", childrenMax: 2, intensity: 9, children: [template] })
+    const supervisor = await world.start({
+      strategy: "simple_one_for_one",
+      childrenMax: 2,
+      intensity: 9,
+      children: [template],
+    })
     await supervisor.startChild(["d1"])
     await supervisor.startChild(["d2"])
     const refused = { ok: false, error: { kind: "max_children", childrenMax: 2 } }
@@ -130,7 +135,9 @@ describe("starts that are promises", () => {
     const world = new World()
     const supervisor = await world.start({})
     const start = (make: () => unknown) => supervisor.startChild({ id: "a", start: make as ChildSpec["start"] })
-    expect(await start(() => Promise.reject(new Error("no")))).toMatchObject({ error: { reason: { threw: { message: "no" } } } })
+    expect(await start(() => Promise.reject(new Error("no")))).toMatchObject({
+      error: { reason: { threw: { message: "no" } } },
+    })
     for (const value of [undefined, 7, "text", {}, { child: {} }]) {
       expect(await start(() => value)).toEqual({
         ok: false,
@@ -229,7 +236,10 @@ describe("the tree", () => {
     })
     const waiting = world.child("waiting", { backoff: { minMs: 10, maxMs: 10 } })
     const supervisor = await world.start(
-      { strategy: "rest_for_one", children: [told, mute, sessions, world.child("down", { plan: ["ignore"] }), waiting] },
+      {
+        strategy: "rest_for_one",
+        children: [told, mute, sessions, world.child("down", { plan: ["ignore"] }), waiting],
+      },
       { name: "main" },
     )
     const inner = supervisor.child("sessions")?.like?.supervisor
@@ -237,7 +247,11 @@ describe("the tree", () => {
     await world.exit("waiting", "boom")
     const lines = printTree(supervisor, { childrenMax: 5 }).split("\n")
     expect(lines[0]).toBe("main  rest_for_one")
-    expect(lines.slice(1, 4)).toEqual(["├─ told  pid 7", "├─ mute  (cannot be described)", "├─ sessions  simple_one_for_one"])
+    expect(lines.slice(1, 4)).toEqual([
+      "├─ told  pid 7",
+      "├─ mute  (cannot be described)",
+      "├─ sessions  simple_one_for_one",
+    ])
     expect(lines.slice(4, 7).every((line) => /^│  [├└]─ shell\[\d+\]$/.test(line))).toBe(true)
     expect(lines.slice(7)).toEqual(["├─ down (stopped)", "└─ waiting (restarting)"])
     const tree = treeOf(supervisor, { childrenMax: 2 })
