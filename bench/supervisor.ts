@@ -8,7 +8,8 @@ import { createActor, fromTransition } from "xstate"
 import type * as Api from "../supervisor/index.ts"
 
 const distPath = new URL("../dist/supervisor/index.js", import.meta.url).href
-const { startSupervisor } = (await import(distPath)) as typeof Api
+const api: typeof Api = await import(distPath)
+const { startSupervisor } = api
 
 const childCount = Number(process.env["BENCH_CHILDREN"] ?? 100_000)
 const rounds = Number(process.env["BENCH_ROUNDS"] ?? 3)
@@ -91,7 +92,7 @@ async function timeRestarts(strategy: "simple_one_for_one" | "one_for_one", coun
 
 async function repeat(measure: () => Promise<number>): Promise<number[]> {
   const values: number[] = []
-  for (let round = 0; round < rounds; round++) values.push(await measure())
+  for (let at = 0; at < rounds; at++) values.push(await measure())
   return values
 }
 

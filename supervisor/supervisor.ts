@@ -177,6 +177,11 @@ export class Supervisor {
     return child?.status === "running" && child.process?.isAlive === true ? child.process : undefined
   }
 
+  /** The running supervisor below this one that has this id. */
+  nested(id: string): Supervisor | undefined {
+    return this.child(id)?.like?.supervisor
+  }
+
   /** The state as it is now; an immutable value. */
   get state(): SupervisorState {
     return this.#actor.getSnapshot().context
@@ -334,14 +339,16 @@ export class Supervisor {
     }
   }
 
-  async #ask<R extends Request>(
+  #ask<R extends Request>(
     request: R,
     { timeoutMs = callTimeoutMsDefault }: CallOptions = {},
   ): Promise<AnswerByOp[R["op"]]> {
-    if (!this.process.isAlive) throw this.#calls.goneError("noproc", this.process.exitReason ?? "noproc")
-    const answer = await this.#calls.open(timeoutMs, (call) => this.#receive({ type: "call", call, request }))
+    if (!this.process.isAlive) {
+      return Promise.reject(this.#calls.goneError("noproc", this.process.exitReason ?? "noproc"))
+    }
+    const answer = this.#calls.open(timeoutMs, (call) => this.#receive({ type: "call", call, request }))
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `decide` answers every request with its own kind of answer
-    return answer as AnswerByOp[R["op"]]
+    return answer as Promise<AnswerByOp[R["op"]]>
   }
 
   // ---- its own process

@@ -176,6 +176,7 @@ const operations: readonly (readonly [StepOp, number])[] = [
   ["stop_sup", 1.5],
 ]
 
+// oxlint-disable-next-line typescript/consistent-return -- the switch is exhaustive
 function step(draft: Draft): Step[] {
   const { random } = draft
   const op = random.weighted(operations)

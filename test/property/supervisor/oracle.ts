@@ -36,9 +36,10 @@ export class Oracle {
   }
 
   #take(line: string): void {
-    const { scenario: _scenario, seq: _seq, t_ms: _timeMs, ...event } = JSON.parse(line) as TraceEvent
+    const parsed: TraceEvent = JSON.parse(line)
+    const { scenario: _scenario, seq: _seq, t_ms: _timeMs, ...event } = parsed
     if (event.ev === "oracle_error") this.#waiting?.reject(new Error(line))
     else if (event.ev === "done") this.#waiting?.resolve(this.#events)
-    else this.#events.push(event as TraceEvent)
+    else this.#events.push(event)
   }
 }

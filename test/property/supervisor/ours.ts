@@ -2,8 +2,10 @@
 //
 // Workers are the oracle's workers: they trap or not, obey, hang or answer otherwise. The translation into OTP's notation is in this
 // file too; it renames, it never drops or reorders.
+/* oxlint-disable typescript/no-unsafe-type-assertion -- scenarios are the oracle's JSON; what is wrong in them is meant to reach the checks */
 import {
   formatProblem,
+  formatReason,
   Process,
   SupervisionError,
   Supervisor,
@@ -64,17 +66,17 @@ class Run {
       name: "root",
       onReport: this.#onReport,
     }
-    const started = this.#startSupervisor("root", tree, context)
-    started.then(
-      (supervisor) => {
-        root = supervisor
+    const starting = async (): Promise<void> => {
+      try {
+        root = await this.#startSupervisor("root", tree, context)
         start = "ok"
-      },
-      (thrown: unknown) => {
+      } catch (thrown) {
         start = { error: otpReason(exitReasonOf(thrown)) }
-      },
-    )
+      }
+    }
+    const started = starting()
     await this.#until(() => start !== undefined)
+    await started
     this.#note({ ev: "step", n: 0, op: "start_tree", result: start })
     await this.#settle()
     for (const [index, step] of steps.entries()) {
@@ -207,6 +209,7 @@ class Run {
 
   // ---- steps
 
+  // oxlint-disable-next-line typescript/consistent-return -- the switch is exhaustive
   async #step(step: Step): Promise<unknown> {
     switch (step.op) {
       case "kill":
@@ -279,18 +282,19 @@ class Run {
     if (supervisor === undefined) throw new UnrunnableScenario()
     let outcome: { readonly result: unknown } | undefined
     let failure: unknown
-    ask(supervisor).then(
-      (result) => {
-        outcome = { result }
-      },
-      (thrown: unknown) => {
+    const asking = async (): Promise<void> => {
+      try {
+        outcome = { result: await ask(supervisor) }
+      } catch (thrown) {
         failure = thrown
-      },
-    )
+      }
+    }
+    const asked = asking()
     await this.#until(() => outcome !== undefined || failure !== undefined)
+    await asked
     if (outcome !== undefined) return outcome.result
     if (failure instanceof SupervisionError) {
-      return `{exit,${failure.kind === "noproc" ? "noproc" : String(failure.exitReason)}}`
+      return `{exit,${failure.kind === "noproc" ? "noproc" : formatReason(failure.exitReason ?? "noproc")}}`
     }
     throw failure
   }

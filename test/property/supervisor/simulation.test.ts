@@ -103,7 +103,7 @@ class Simulation {
       ],
       [() => ({ error: "error" }), 1],
       [() => "ignore", 1],
-      [() => JSON.parse("null") as StartResult, 1],
+      [() => JSON.parse("null"), 1],
       [() => this.#stillborn(), 1],
     ])()
   }
@@ -135,8 +135,7 @@ class Simulation {
         },
         1,
       ],
-      // The type allows no promise; an async method happens all the same.
-      [(() => Promise.reject(new Error("stop"))) as unknown as () => void, 1],
+      [async () => Promise.reject(new Error("stop")), 1],
     ])
     const kill = random.weighted<ProcessLike["kill"]>([
       [() => undefined, 8],

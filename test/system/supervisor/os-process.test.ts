@@ -27,6 +27,10 @@ function spec(id: string, script: string, more: Partial<ChildSpec> = {}): ChildS
   return { ...more, id, start: () => readyOsProcess(start(script)) }
 }
 
+function interrupt(child: ChildProcess): void {
+  child.kill("SIGINT")
+}
+
 function waitFor(reports: Report[], event: Report["event"], count: number): Promise<void> {
   return new Promise((resolve) => {
     const look = (): void => {
@@ -95,9 +99,10 @@ describe("an OS process as a child", () => {
     const sleeping = bare.child("bare")
     expect(await bare.stop()).toBe("shutdown")
     expect(sleeping?.exitReason).toBe("shutdown")
-    const stop = (child: ChildProcess): void => void child.kill("SIGINT")
     const own = await startSupervisor({
-      children: [{ id: "own", restart: "temporary", start: () => osProcess(spawn("sleep", ["60"]), { stop }) }],
+      children: [
+        { id: "own", restart: "temporary", start: () => osProcess(spawn("sleep", ["60"]), { stop: interrupt }) },
+      ],
     })
     const process = own.child("own")
     if (process === undefined) throw new Error("not started")

@@ -20,7 +20,7 @@ const fail = (message: string) => (): never => {
   throw new Error(message)
 }
 
-const machine = setup({ types: { events: {} as { type: "act" | "assign" | "guard" | "finish" } } }).createMachine({
+const machine = setup({}).createMachine({
   initial: "up",
   context: { count: 0 },
   states: {
@@ -40,6 +40,14 @@ const reducer = fromTransition((state: number, event: EventObject) => {
   if (event.type === "bad") throw new Error("in a transition")
   return state
 }, 0)
+
+/** Has observers of its own, none of which takes an error. */
+function watched(): AnyActor {
+  const actor = createActor(reducer)
+  actor.subscribe(() => undefined)
+  actor.subscribe({ next: () => undefined })
+  return actor
+}
 
 async function afterTimers(world: World): Promise<void> {
   await world.quiet()
@@ -118,14 +126,8 @@ describe("an XState actor as a child", () => {
   })
 
   it("observers without an error callback, before and after adoption, cost nothing", async () => {
-    const make = (): AnyActor => {
-      const actor = createActor(reducer)
-      actor.subscribe(() => undefined)
-      actor.subscribe({ next: () => undefined })
-      return actor
-    }
     let made: AnyActor | undefined
-    const { supervisor, send } = await supervise(() => (made = make()))
+    const { supervisor, send } = await supervise(() => (made = watched()))
     const seen: unknown[] = []
     made?.subscribe((snapshot) => seen.push(snapshot))
     made?.subscribe({ complete: () => undefined })

@@ -1,9 +1,12 @@
 // OTP's supervisor_SUITE, group admin, case by case under its names.
 //
 // `get_callback_module` has no counterpart: a supervisor is made from a specification, not from a callback module.
+/* oxlint-disable typescript/no-unsafe-type-assertion -- these specifications are wrong on purpose */
 import { describe, expect, it } from "vitest"
 import { checkChildSpecs, checkFlags, type ChildSpec, type SupervisorSpec } from "../../../supervisor/index.ts"
 import { World } from "./world.ts"
+
+const start: ChildSpec["start"] = () => "ignore"
 
 describe("admin", () => {
   it("child_adm", async () => {
@@ -70,7 +73,6 @@ describe("admin", () => {
     })
   })
 
-  const start: ChildSpec["start"] = () => "ignore"
   const invalid: readonly (readonly [string, unknown, object])[] = [
     ["not an object", "nonsense", { kind: "invalid_child_spec", value: "nonsense" }],
     ["an id that is no string", { id: 7, start }, { kind: "invalid_id", value: 7 }],

@@ -3,13 +3,14 @@
 // Here a process is whatever implements `ProcessLike`, so what those suites say of callbacks has no counterpart: `continue`,
 // `hibernate`, `undef_in_terminate`, `get_state`/`replace_state` (an XState actor has `getSnapshot`), and of gen_statem `state_enter`,
 // `state_timeout`, `timeout_cancel_and_update`, `generic_timers`, `pop_too_many` (XState's own entry actions and delayed transitions).
+/* oxlint-disable typescript/no-unsafe-type-assertion -- a process takes unknown messages; here all are calls */
 import { describe, expect, it } from "vitest"
 import { call, Process, System, VirtualClock, type CallMessage, type ExitReason } from "../../../supervisor/index.ts"
 
 interface Server {
   readonly process: Process
   readonly received: CallMessage<string, string>[]
-  exit(reason: ExitReason): void
+  readonly exit: (reason: ExitReason) => void
 }
 
 function createWorld(onReceive?: (message: CallMessage<string, string>) => void) {

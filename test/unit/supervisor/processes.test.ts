@@ -1,6 +1,7 @@
 // Monitors, links, exit signals and names.
 import { describe, expect, it } from "vitest"
 import {
+  formatReason,
   link,
   monitor,
   Process,
@@ -105,8 +106,8 @@ describe("monitors (S28)", () => {
     const { make, quiet } = createWorld()
     const one = make("one")
     const told: string[] = []
-    monitor(one, (reason) => told.push(`first ${String(reason)}`))
-    monitor(one, (reason) => told.push(`second ${String(reason)}`))
+    monitor(one, (reason) => told.push(`first ${formatReason(reason)}`))
+    monitor(one, (reason) => told.push(`second ${formatReason(reason)}`))
     const third = monitor(one, () => told.push("third"))
     one.kill()
     expect(told).toEqual([])
@@ -114,7 +115,7 @@ describe("monitors (S28)", () => {
     third.demonitor()
     await quiet()
     expect(told).toEqual(["first killed", "second killed"])
-    monitor(one, (reason) => told.push(`late ${String(reason)}`))
+    monitor(one, (reason) => told.push(`late ${formatReason(reason)}`))
     await quiet()
     expect(told.at(-1)).toBe("late noproc")
     expect(await whenExited(one)).toBe("killed")

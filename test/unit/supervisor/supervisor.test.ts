@@ -1,4 +1,5 @@
 // What this supervisor has beyond OTP's: limits, backoff, deadlines of starts and calls, names, trees.
+/* oxlint-disable typescript/no-unsafe-type-assertion -- starts return here what their type forbids */
 import { describe, expect, it } from "vitest"
 import {
   printTree,
@@ -13,6 +14,10 @@ import {
 import { World } from "./world.ts"
 
 const inert: ProcessLike = { kill: () => undefined, onExit: () => undefined }
+
+function breakLog(): never {
+  throw new Error("log is broken")
+}
 
 describe("a limit of children", () => {
   it("refuses one more, counts restarting ones, and has room again after an end", async () => {
@@ -204,10 +209,7 @@ describe("names of children", () => {
 describe("reports", () => {
   it("whose receiver throws cost nothing", async () => {
     const world = new World()
-    const onReport = (): never => {
-      throw new Error("log is broken")
-    }
-    await world.start({ children: [world.child("a")] }, { onReport })
+    await world.start({ children: [world.child("a")] }, { onReport: breakLog })
     await world.exit("a", "boom")
     expect(world.isAlive("a")).toBe(true)
     expect(world.thrown).toHaveLength(3)
@@ -242,7 +244,7 @@ describe("the tree", () => {
       },
       { name: "main" },
     )
-    const inner = supervisor.child("sessions")?.like?.supervisor
+    const inner = supervisor.nested("sessions")
     for (const id of ["d1", "d2", "d3"]) await inner?.startChild([id])
     await world.exit("waiting", "boom")
     const lines = printTree(supervisor, { childrenMax: 5 }).split("\n")

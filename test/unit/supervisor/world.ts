@@ -2,6 +2,7 @@
 //
 // `quiet` lets everything that can happen now happen; `advance` moves the clock and lets what is due happen in order. A child is told how
 // to start (`plan`, one entry per attempt, the last repeats) and how to answer a stop.
+/* oxlint-disable typescript/no-unsafe-type-assertion -- scripted children return what a start must not */
 import {
   Process,
   startSupervisor,
@@ -123,13 +124,13 @@ export class World {
 
   /** Runs a call to its end, moving the clock as far as it takes. */
   async finish<T>(promise: Promise<T>): Promise<T> {
-    let isSettled = false
+    const progress = { isSettled: false }
     const settle = (): void => {
-      isSettled = true
+      progress.isSettled = true
     }
     promise.then(settle, settle)
     await this.quiet()
-    while (!isSettled && this.clock.fireNext()) await this.quiet()
+    while (!progress.isSettled && this.clock.fireNext()) await this.quiet()
     return promise
   }
 
