@@ -18,3 +18,10 @@ export const { create: createObject, defineProperty, hasOwn } = Object
 export const { Error: ErrorOfRealm, ReferenceError: ReferenceErrorOfRealm, TypeError: TypeErrorOfRealm } = globalThis
 export const { is: isSame } = Object
 export const arrayPush = uncurryThis(Array.prototype.push) as <T>(list: T[], ...items: T[]) => number
+export const stringIncludes = uncurryThis(String.prototype.includes) as (text: string, part: string) => boolean
+export const regExpExec = RegExp.prototype.exec
+export const regExpReplace = uncurryThis(RegExp.prototype[Symbol.replace]) as unknown as (
+  pattern: RegExp,
+  text: string,
+  replacement: string,
+) => string

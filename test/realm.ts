@@ -3,13 +3,14 @@
 // The realm-side files are compiled and evaluated inside the realm as one script, as a worker does. The outcome of an eval is read by
 // this file directly, which a worker never does: here both sides are ours.
 import { readFileSync } from "node:fs"
+import { types } from "node:util"
 import vm from "node:vm"
 import { transformSync } from "oxc-transform"
 import { compile, type CompiledUnit } from "../runtime/language/compile.ts"
 import type { NameTable } from "../runtime/language/transform.ts"
-import type { Environment, Finished, Run, Unit } from "../stdlib/environment.ts"
+import type { Environment, EnvironmentOptions, Finished, Run, Unit } from "../stdlib/environment.ts"
 
-const realmFiles = ["intrinsics", "cell", "environment"]
+const realmFiles = ["intrinsics", "messages", "cell", "environment"]
 
 /** The realm-side files as one expression that gives what they export. */
 function realmSource(): string {
@@ -44,8 +45,8 @@ export class TestSession implements NameTable {
   constructor({ promotes = true }: { promotes?: boolean } = {}) {
     this.#promotes = promotes
     this.#globals = new Set(vm.runInContext("Object.getOwnPropertyNames(globalThis)", this.context) as string[])
-    const realm = realmScript.runInContext(this.context) as { Environment: new () => Environment }
-    this.environment = new realm.Environment()
+    const realm = realmScript.runInContext(this.context) as { Environment: new (options: EnvironmentOptions) => Environment }
+    this.environment = new realm.Environment({ isNativeError: types.isNativeError })
   }
 
   kind(name: string): ReturnType<NameTable["kind"]> {

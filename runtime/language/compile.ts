@@ -219,6 +219,7 @@ class Assembly {
     const plan = { candidates: valued, own, firstRunning, isAsync: this.#analysis.isAsync }
     const transform = new Transform(this.#edits, this.#analysis, this.#names, plan, marker, marked)
     transform.run(ofStatements)
+    this.#hooks()
     const groups = groupDefinitions(valued, (candidate) =>
       [...transform.definitionReads.get(candidate)!]
         .map((name) => own.get(name))
@@ -226,6 +227,23 @@ class Assembly {
         .map((target) => target!),
     )
     return this.#assemble(candidates, groups, transform)
+  }
+
+  /** Uses of our hooks: `import()`, `import.meta`, and the cleaning of what a `catch` caught. */
+  #hooks(): void {
+    const hooks = `${this.#marker}0`
+    const caught = `${this.#marker}2`
+    for (const { start, end, form } of this.#analysis.dynamicImports) {
+      this.#edits.replace(start, end, form === "call" ? `${hooks}.load` : `${hooks}.meta`)
+    }
+    for (const { param, paramEnd, name, body, bodyEnd } of this.#analysis.catches) {
+      if (name !== undefined) this.#edits.open(body, `${hooks}.clean(${name});`)
+      else {
+        this.#edits.open(param, `${caught}){let `)
+        this.#edits.replace(paramEnd, body, `=${hooks}.clean(${caught});{`)
+        this.#edits.close(bodyEnd, "}")
+      }
+    }
   }
 
   /** Hands every reference to the definition whose text holds it; returns the rest. */
@@ -340,7 +358,7 @@ class Assembly {
     output.write(
       `{first:${first},names:${JSON.stringify(names)},kinds:${JSON.stringify(members.map(({ kind }) => kind))},atStart:${JSON.stringify(atStart)},` +
         `isLate:${group.isLate},dependencies:${JSON.stringify([...dependencies])},cells:${JSON.stringify([...cells])},` +
-        `make:function ${marker}make(${[...dependencies, ...[...cells].map((name) => marker + name)].join(",")}){`,
+        `make:function ${marker}make(${[`${marker}0`, ...dependencies, ...[...cells].map((name) => marker + name)].join(",")}){`,
     )
     for (const { lead, start, end } of members) {
       output.write(lead)
@@ -383,9 +401,6 @@ class Assembly {
     }
     if (transform.firstRunning === body.length && hoisted.length === 0) return false
     holes.sort((a, b) => a.start - b.start)
-    for (const { start, end, form } of this.#analysis.dynamicImports) {
-      this.#edits.replace(start, end, form === "call" ? `${marker}0.load` : `${marker}0.meta`)
-    }
     output.write(`${this.#analysis.isAsync ? "async " : ""}function ${marker}run(${[`${marker}0`, ...cells.map((name) => marker + name)].join(",")}){let ${marker}1`)
     const backs = this.#variables(output, transform)
     for (const statement of hoisted) this.#hoistedFunction(output, statement)

@@ -53,8 +53,9 @@ export function parse(source: string): ParsedSource | { valid: false; errors: { 
   }
   if (!failed) return { valid: true, program: result.program, text: source, shift: 0 }
   const errors = result.errors.map(({ message, labels }) => {
-    const label = labels.at(-1) ?? { start: 0, end: 0 }
-    return { message, start: label.start, end: Math.max(label.end, label.start) }
+    // The first label is where it went wrong; only of two declarations the second one is.
+    const label = labels.find((each) => each.message === "It can not be redeclared here") ?? labels[0] ?? { start: 0, end: 0 }
+    return { message, start: label.start, end: label.end }
   })
   return { valid: false, errors }
 }

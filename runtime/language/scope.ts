@@ -59,7 +59,7 @@ export interface Analysis {
   needsTransformer: Set<number>
   dynamicImports: { start: number; end: number; form: "call" | "meta" }[]
   /** Catch clauses: where the caught error's message can be cleaned. */
-  catches: { param: number; paramEnd: number; name: string | undefined; body: number; isCaptured: boolean }[]
+  catches: { param: number; paramEnd: number; name: string | undefined; body: number; bodyEnd: number }[]
   privateNames: Set<number>
 }
 
@@ -380,7 +380,7 @@ class Walk {
         paramEnd: param.end,
         name: param.type === "Identifier" ? param.name : undefined,
         body: body.start + 1,
-        isCaptured: this.#functionDepth > 0,
+        bodyEnd: body.end,
       })
     }
     this.#open("block")
