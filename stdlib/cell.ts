@@ -5,7 +5,14 @@
 // through `w`: it knows read-only names and dead zones, makes a session local of an unbound name, and remembers what the name held
 // before the first write of an eval, which is also what a bindings view shows. `delete` of the property added last is the one way V8
 // takes back a property without making the object slow, so `v` is always added last.
-import { defineProperty, deleteProperty, ErrorOfRealm, hasOwn, ReferenceErrorOfRealm, TypeErrorOfRealm } from "./intrinsics.ts"
+import {
+  defineProperty,
+  deleteProperty,
+  ErrorOfRealm,
+  hasOwn,
+  ReferenceErrorOfRealm,
+  TypeErrorOfRealm,
+} from "./intrinsics.ts"
 
 export type CellState = "free" | "local" | "readonly" | "definition" | "dead" | "lost"
 

@@ -49,10 +49,7 @@ export interface EnvironmentOptions {
 }
 
 /** How a unit's statements ended, as far as they have. */
-export type RunState =
-  | { how: "running" }
-  | { how: "ok"; value: unknown }
-  | { how: "threw"; error: unknown }
+export type RunState = { how: "running" } | { how: "ok"; value: unknown } | { how: "threw"; error: unknown }
 
 /** One run of a unit. `settled` never rejects; it is undefined when the unit ended at once. */
 export class Run {
@@ -109,7 +106,8 @@ export class Environment implements CellOwner {
         return error
       },
       load: async (specifier: unknown, attributes: unknown) => {
-        if (load === undefined) throw new ErrorOfRealm("This session cannot load modules: `import()` is not available in it")
+        if (load === undefined)
+          throw new ErrorOfRealm("This session cannot load modules: `import()` is not available in it")
         return await load(specifier, attributes)
       },
       meta: { __proto__: null },

@@ -12,7 +12,13 @@ const importHook = cellPattern(/\$\$+0\.load/g)
 /** A pattern that works whatever session code did to `RegExp.prototype`. */
 function cellPattern(pattern: RegExp): RegExp {
   const { flags, global, unicode } = pattern
-  const own = { __proto__: null, exec: { value: regExpExec }, flags: { value: flags }, global: { value: global }, unicode: { value: unicode } }
+  const own = {
+    __proto__: null,
+    exec: { value: regExpExec },
+    flags: { value: flags },
+    global: { value: global },
+    unicode: { value: unicode },
+  }
   for (const key in own) defineProperty(pattern, key, own[key as keyof typeof own] as unknown as PropertyDescriptor)
   return pattern
 }
@@ -29,7 +35,12 @@ export function cleanError(error: unknown, isNativeError: (value: unknown) => bo
   const { message, stack } = error as Error
   if (typeof message !== "string" || !stringIncludes(message, "$$")) return
   const change = (key: string, value: string): void => {
-    defineProperty(error as Error, key, { __proto__: null, value, writable: true, configurable: true } as PropertyDescriptor)
+    defineProperty(error as Error, key, {
+      __proto__: null,
+      value,
+      writable: true,
+      configurable: true,
+    } as PropertyDescriptor)
   }
   change("message", cleanText(message))
   if (typeof stack === "string") change("stack", cleanText(stack))

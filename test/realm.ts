@@ -45,8 +45,16 @@ export class TestSession implements NameTable {
   constructor({ promotes = true }: { promotes?: boolean } = {}) {
     this.#promotes = promotes
     this.#globals = new Set(vm.runInContext("Object.getOwnPropertyNames(globalThis)", this.context) as string[])
-    const realm = realmScript.runInContext(this.context) as { Environment: new (options: EnvironmentOptions) => Environment }
+    const realm = realmScript.runInContext(this.context) as {
+      Environment: new (options: EnvironmentOptions) => Environment
+    }
     this.environment = new realm.Environment({ isNativeError: types.isNativeError })
+  }
+
+  /** Counts what a test added to the global object among the realm's globals. */
+  noteGlobals(): void {
+    for (const name of vm.runInContext("Object.getOwnPropertyNames(globalThis)", this.context) as string[])
+      this.#globals.add(name)
   }
 
   kind(name: string): ReturnType<NameTable["kind"]> {

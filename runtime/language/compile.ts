@@ -4,7 +4,15 @@
 // function with its statements. Pieces of the source are copied in with their edits, and each copy is noted, so every position of the
 // script leads back to the source, whatever the layout. What the compiler asked about the session's names is in `assumes`: while those
 // answers hold, the same text gives the same unit.
-import { bareStatement, findDefinitions, groupDefinitions, type Candidate, type DefinitionKind, type Group, type SpecialStatement } from "./definition.ts"
+import {
+  bareStatement,
+  findDefinitions,
+  groupDefinitions,
+  type Candidate,
+  type DefinitionKind,
+  type Group,
+  type SpecialStatement,
+} from "./definition.ts"
 import { markCompletion } from "./completion.ts"
 import { Edits, Output, type Hole } from "./edits.ts"
 import { lower } from "./lower.ts"
@@ -79,7 +87,11 @@ export interface KeptDefinition {
  * The factories of definitions by themselves, in an order in which each finds what it needs: what a fresh realm installs. They are
  * compiled as one text; a position leads back to the file of its definition. Types have no value and may be left out.
  */
-export function compileDefinitions(definitions: readonly KeptDefinition[], names: NameTable, filename = "nacre:definitions"): CompiledUnit | InvalidSource {
+export function compileDefinitions(
+  definitions: readonly KeptDefinition[],
+  names: NameTable,
+  filename = "nacre:definitions",
+): CompiledUnit | InvalidSource {
   const starts: number[] = []
   let source = ""
   for (const definition of definitions) {
@@ -134,10 +146,15 @@ function prepare(source: string): Prepared | { valid: false; errors: Problem[] }
   let special: Prepared["special"] = new Map()
   if (analysis.needsTransformer.size > 0 && analysis.refused.length === 0) {
     const lowered = lower(text, program, analysis.needsTransformer)
-    if ("message" in lowered) return { valid: false, errors: [{ ...lowered, start: lowered.start - shift, end: lowered.end - shift }] }
+    if ("message" in lowered)
+      return { valid: false, errors: [{ ...lowered, start: lowered.start - shift, end: lowered.end - shift }] }
     const again = parse(lowered.text)
     if (!again.valid) {
-      const errors = again.errors.map(({ message, start, end }) => ({ message, start: lowered.original(start) - shift, end: lowered.original(end) - shift }))
+      const errors = again.errors.map(({ message, start, end }) => ({
+        message,
+        start: lowered.original(start) - shift,
+        end: lowered.original(end) - shift,
+      }))
       return { valid: false, errors }
     }
     program = again.program
@@ -147,7 +164,14 @@ function prepare(source: string): Prepared | { valid: false; errors: Problem[] }
     original = (offset) => lowered.original(offset - again.shift) - shift
   }
   if (analysis.refused.length > 0) {
-    return { valid: false, errors: analysis.refused.map(({ message, start, end }) => ({ message, start: original(start), end: original(end) })) }
+    return {
+      valid: false,
+      errors: analysis.refused.map(({ message, start, end }) => ({
+        message,
+        start: original(start),
+        end: original(end),
+      })),
+    }
   }
   return { valid: true, program, edits, analysis, special, original }
 }
@@ -256,7 +280,9 @@ class Assembly {
     }
     const rest: Reference[] = []
     for (const reference of this.#analysis.references) {
-      const owner = byStatement.get(reference.statement)?.find(({ start, end }) => reference.start >= start && reference.start < end)
+      const owner = byStatement
+        .get(reference.statement)
+        ?.find(({ start, end }) => reference.start >= start && reference.start < end)
       if (owner === undefined) rest.push(reference)
       else if (reference.initialises === undefined) owner.references.push(reference)
     }
@@ -270,7 +296,9 @@ class Assembly {
     const indexes = new Map<Candidate, number>()
     const fresh = this.#freshNames(transform)
     const cells = [...new Set([...transform.cells, ...fresh.cells])]
-    output.write(`"use strict";({cells:${JSON.stringify(cells)},lexical:${JSON.stringify(fresh.lexical)},vars:${JSON.stringify(fresh.vars)},groups:[`)
+    output.write(
+      `"use strict";({cells:${JSON.stringify(cells)},lexical:${JSON.stringify(fresh.lexical)},vars:${JSON.stringify(fresh.vars)},groups:[`,
+    )
     for (const group of groups) this.#group(output, group, transform, indexes)
     output.write("],run:")
     const hasStatements = this.#statements(output, candidates, cells, transform, indexes)
@@ -316,7 +344,12 @@ class Assembly {
   }
 
   /** What the statements declare: dead zones and hoisted names are prepared before they run. */
-  #freshNames(transform: Transform): { lexical: string[]; vars: string[]; cells: string[]; declares: CompiledUnit["declares"] } {
+  #freshNames(transform: Transform): {
+    lexical: string[]
+    vars: string[]
+    cells: string[]
+    declares: CompiledUnit["declares"]
+  } {
     const declares = new Map<string, CompiledUnit["declares"][number]>()
     for (const { initialises, name, start, end } of this.#analysis.references) {
       if (initialises !== undefined && !declares.has(name) && !this.#isDefinition(transform, name)) {
@@ -352,7 +385,9 @@ class Assembly {
       for (const name of transform.definitionCells.get(member)!) cells.add(name)
     }
     const names = members.map(({ name }) => name)
-    const atStart = members.map(({ hoisted, statement }) => hoisted || (!group.isLate && statement < transform.firstRunning))
+    const atStart = members.map(
+      ({ hoisted, statement }) => hoisted || (!group.isLate && statement < transform.firstRunning),
+    )
     const first = indexes.size
     for (const member of members) indexes.set(member, indexes.size)
     output.write(
@@ -386,7 +421,11 @@ class Assembly {
       const reach = index === undefined || transform.isBoundAtStart(candidate) ? "" : `${marker}0.reach(${index});`
       byStatement.set(candidate.statement, (byStatement.get(candidate.statement) ?? ";") + reach)
     }
-    const holes: Hole[] = [...byStatement].map(([statement, text]) => ({ start: body[statement]!.start, end: body[statement]!.end, text }))
+    const holes: Hole[] = [...byStatement].map(([statement, text]) => ({
+      start: body[statement]!.start,
+      end: body[statement]!.end,
+      text,
+    }))
     const hoisted: number[] = []
     for (const [name, { keyword, statement }] of this.#analysis.declared) {
       if (transform.isOwnDefinition(name)) continue
@@ -401,7 +440,9 @@ class Assembly {
     }
     if (transform.firstRunning === body.length && hoisted.length === 0) return false
     holes.sort((a, b) => a.start - b.start)
-    output.write(`${this.#analysis.isAsync ? "async " : ""}function ${marker}run(${[`${marker}0`, ...cells.map((name) => marker + name)].join(",")}){let ${marker}1`)
+    output.write(
+      `${this.#analysis.isAsync ? "async " : ""}function ${marker}run(${[`${marker}0`, ...cells.map((name) => marker + name)].join(",")}){let ${marker}1`,
+    )
     const backs = this.#variables(output, transform)
     for (const statement of hoisted) this.#hoistedFunction(output, statement)
     if (backs.length > 0) output.write("try{")
@@ -418,7 +459,9 @@ class Assembly {
     for (const { name, kind } of transform.promotions.values()) {
       if (kind === "fresh") {
         output.write(`,${name}=${marker}0`)
-        const isConst = this.#analysis.references.some((reference) => reference.name === name && reference.initialises === "const")
+        const isConst = this.#analysis.references.some(
+          (reference) => reference.name === name && reference.initialises === "const",
+        )
         backs.push(`${name}===${marker}0||(${marker}${name}.${isConst ? "c" : "i"}=${name});`)
       } else {
         output.write(`,${name}=${marker}${name}.v`)
@@ -458,7 +501,11 @@ class Assembly {
 }
 
 /** A class that extends something is made at its statement when statements before it may have changed what it extends; so is what needs such a class at once. */
-function settleLateness(candidates: readonly Candidate[], own: ReadonlyMap<string, Candidate>, firstRunning: number): void {
+function settleLateness(
+  candidates: readonly Candidate[],
+  own: ReadonlyMap<string, Candidate>,
+  firstRunning: number,
+): void {
   for (const candidate of candidates) {
     if (candidate.hoisted || candidate.statement < firstRunning) continue
     candidate.isLate = candidate.hasHeritage || candidate.readsWhenMade.some((name) => own.get(name)?.isLate === true)

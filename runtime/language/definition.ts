@@ -85,7 +85,8 @@ export function findDefinitions(
     const { start, end } = node
     const extra = special.get(statement)
     if (extra !== undefined) {
-      if ((extra.isCode || isForced) && !assigned.has(extra.name)) add({ ...base, name: extra.name, kind: extra.kind, statement, start, end })
+      if ((extra.isCode || isForced) && !assigned.has(extra.name))
+        add({ ...base, name: extra.name, kind: extra.kind, statement, start, end })
       else firstRunning = Math.min(firstRunning, statement)
       continue
     }
@@ -96,7 +97,14 @@ export function findDefinitions(
         break
       case "TSTypeAliasDeclaration":
       case "TSInterfaceDeclaration":
-        add({ ...base, name: node.id.name, kind: node.type === "TSInterfaceDeclaration" ? "interface" : "type", statement, start, end })
+        add({
+          ...base,
+          name: node.id.name,
+          kind: node.type === "TSInterfaceDeclaration" ? "interface" : "type",
+          statement,
+          start,
+          end,
+        })
         break
       case "ClassDeclaration": {
         const reads: string[] = []
@@ -116,7 +124,9 @@ export function findDefinitions(
         }
         const isOne = parts.length === 1
         for (const { name, reads, declarator } of parts) {
-          const range = isOne ? { start, end, lead: "" } : { start: declarator.start, end: declarator.end, lead: "const " }
+          const range = isOne
+            ? { start, end, lead: "" }
+            : { start: declarator.start, end: declarator.end, lead: "const " }
           add({ ...base, ...range, name, kind: "const", statement, readsWhenMade: reads })
         }
         break
@@ -170,17 +180,16 @@ export function isCode(expression: Node, known: (name: string) => boolean, reads
         return isLeaf(property.value)
       })
     case "ArrayExpression":
-      return node.elements.length > 0 && node.elements.every((element) => element !== null && element.type !== "SpreadElement" && isLeaf(element))
+      return (
+        node.elements.length > 0 &&
+        node.elements.every((element) => element !== null && element.type !== "SpreadElement" && isLeaf(element))
+      )
     default:
       return false
   }
 }
 
-function isCodeClass(
-  node: Class,
-  known: (name: string) => boolean,
-  reads: string[],
-): boolean {
+function isCodeClass(node: Class, known: (name: string) => boolean, reads: string[]): boolean {
   if (node.superClass !== null) {
     const heritage = bare(node.superClass)
     if (heritage.type !== "Identifier") return false
@@ -198,7 +207,9 @@ function isCodeClass(
 /** A literal, or `Symbol.iterator` and its like. */
 function isPlainKey(key: Node): boolean {
   if (key.type === "Literal") return true
-  return key.type === "MemberExpression" && !key.computed && key.object.type === "Identifier" && key.object.name === "Symbol"
+  return (
+    key.type === "MemberExpression" && !key.computed && key.object.type === "Identifier" && key.object.name === "Symbol"
+  )
 }
 
 function bare(expression: Node): Node {
@@ -220,7 +231,10 @@ function bare(expression: Node): Node {
 }
 
 /** Groups definitions that need each other, in an order in which each finds what it needs. The search keeps its own stack: chains are long. */
-export function groupDefinitions(candidates: readonly Candidate[], edges: (candidate: Candidate) => readonly Candidate[]): Group[] {
+export function groupDefinitions(
+  candidates: readonly Candidate[],
+  edges: (candidate: Candidate) => readonly Candidate[],
+): Group[] {
   const groups: Group[] = []
   const order = new Map<Candidate, number>()
   const low = new Map<Candidate, number>()

@@ -1,7 +1,7 @@
 // The list of changes that turns a source text into generated text, in one pass and with its position map.
 //
-// Changes never overlap. Those at one offset are written in this order: what ends there (inner before outer), a `;` that ends a
-// statement there, what starts there (outer before inner), then a replacement of the text that begins there. That order comes out by itself when a tree walk adds a node's
+// Changes never overlap. Those at one offset are written in this order: what ends there (inner before outer; an expression, then the
+// statement around it, its `;`, then the body it is), what starts there (outer before inner), then a replacement of the text that begins there. That order comes out by itself when a tree walk adds a node's
 // prefix on the way in and its suffix on the way out. Rendering a range applies the changes inside it, so the declarations of a
 // submission and its statements are rendered from one list.
 import { type Segments } from "./positions.ts"
@@ -14,9 +14,11 @@ interface Edit {
 }
 
 const closes = 0
-const terminates = 1
-const opens = 2
-const replaces = 3
+const closesStatement = 1
+const terminates = 2
+const closesBody = 3
+const opens = 4
+const replaces = 5
 
 const lineBreaks = /[^\n\r\u2028\u2029]/g
 
@@ -41,6 +43,16 @@ export class Edits {
 
   close(at: number, text: string): void {
     this.#add(at, at, text, closes)
+  }
+
+  /** Closes what was put around the whole expression of a statement. */
+  closeStatement(at: number, text: string): void {
+    this.#add(at, at, text, closesStatement)
+  }
+
+  /** Closes a block that was put around a statement. */
+  closeBody(at: number, text: string): void {
+    this.#add(at, at, text, closesBody)
   }
 
   /** Ends a statement that has no `;` of its own. */

@@ -4,7 +4,15 @@
 // that had no `;`, the next line could be taken for its continuation, so a `;` is added; a class member
 // likewise; and a return type over several lines may not leave a line break between `)` and `=>`.
 import type { Edits } from "./edits.ts"
-import type { AccessorProperty, ArrowFunctionExpression, Class, Function, MethodDefinition, Node, PropertyDefinition } from "./parse.ts"
+import type {
+  AccessorProperty,
+  ArrowFunctionExpression,
+  Class,
+  Function,
+  MethodDefinition,
+  Node,
+  PropertyDefinition,
+} from "./parse.ts"
 
 /** Keys of tree nodes beneath which there are only types; the walk never enters them. */
 export const typeKeys: ReadonlySet<string> = new Set([
@@ -38,7 +46,11 @@ export function eraseTail(
 }
 
 /** Erases `?`, `!` and the annotation behind a name or pattern; returns where the name itself ends. */
-export function erasePattern(edits: Edits, node: Of<"Identifier" | "ObjectPattern" | "ArrayPattern" | "RestElement">, isDefinite = false): number {
+export function erasePattern(
+  edits: Edits,
+  node: Of<"Identifier" | "ObjectPattern" | "ArrayPattern" | "RestElement">,
+  isDefinite = false,
+): number {
   const { typeAnnotation } = node
   const isOptional = (node as { optional?: boolean }).optional === true
   if (typeAnnotation === null || typeAnnotation === undefined) {
@@ -94,7 +106,12 @@ export function eraseClass(edits: Edits, node: Class): void {
   eraseTypeArguments(edits, node.superTypeArguments)
   const list = node.implements
   if (list !== undefined && list.length > 0) {
-    const from = node.superTypeArguments?.end ?? node.superClass?.end ?? node.typeParameters?.end ?? node.id?.end ?? node.start + "class".length
+    const from =
+      node.superTypeArguments?.end ??
+      node.superClass?.end ??
+      node.typeParameters?.end ??
+      node.id?.end ??
+      node.start + "class".length
     edits.blank(from, list.at(-1)!.end)
   }
 }
@@ -152,10 +169,13 @@ const modifiers = /\b(?:public|private|protected|readonly|override|abstract|decl
 /** Modifiers stand before the key; only `static`, `async`, `get`, `set`, `accessor` and `*` are JavaScript's. */
 function eraseModifiers(edits: Edits, node: MethodDefinition | PropertyDefinition | AccessorProperty): void {
   if (node.key.start === node.start) return
-  const isModified = node.accessibility !== null || node.override === true || (node as { readonly?: boolean }).readonly === true
+  const isModified =
+    node.accessibility !== null || node.override === true || (node as { readonly?: boolean }).readonly === true
   if (!isModified) return
   const start = node.decorators.at(-1)?.end ?? node.start
-  const head = edits.source.slice(start, node.key.start).replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, (comment) => " ".repeat(comment.length))
+  const head = edits.source
+    .slice(start, node.key.start)
+    .replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, (comment) => " ".repeat(comment.length))
   modifiers.lastIndex = 0
   for (let match = modifiers.exec(head); match !== null; match = modifiers.exec(head)) {
     // A modifier that opens the member also has to part it from the member before, as in `a = 1⏎ readonly [k] = 2`.

@@ -24,7 +24,11 @@ interface Piece {
   map(offset: number): number
 }
 
-export function lower(text: string, program: Program, statements: ReadonlySet<number>): Lowered | { message: string; start: number; end: number } {
+export function lower(
+  text: string,
+  program: Program,
+  statements: ReadonlySet<number>,
+): Lowered | { message: string; start: number; end: number } {
   const pieces: Piece[] = []
   const special = new Map<number, SpecialStatement>()
   let lowered = ""
@@ -50,7 +54,13 @@ export function lower(text: string, program: Program, statements: ReadonlySet<nu
       code = `${code}\nreturn ${name}})();`
       special.set(index, { kind: "namespace", name, isCode: isCodeNamespace(node), sourceStart: start, sourceEnd: end })
     } else if (node.type === "TSEnumDeclaration") {
-      special.set(index, { kind: "enum", name: node.id.name, isCode: isCodeEnum(node), sourceStart: start, sourceEnd: end })
+      special.set(index, {
+        kind: "enum",
+        name: node.id.name,
+        isCode: isCodeEnum(node),
+        sourceStart: start,
+        sourceEnd: end,
+      })
     }
     lowered += text.slice(at, statement.start) + lead
     const pieceStart = lowered.length
@@ -125,7 +135,10 @@ function isCodeNamespace(node: Extract<Node, { type: "TSModuleDeclaration" }>): 
         case "TSModuleDeclaration":
           return isCodeNamespace(inner)
         case "VariableDeclaration":
-          return inner.kind === "const" && inner.declarations.every(({ init }) => init !== null && isCode(init, () => false, []))
+          return (
+            inner.kind === "const" &&
+            inner.declarations.every(({ init }) => init !== null && isCode(init, () => false, []))
+          )
         default:
           return false
       }

@@ -3,7 +3,7 @@
 // oxc counts UTF-16 units in spans and labels (its own code frame counts bytes, so we draw ours). It does not recover: on an error
 // there is no tree. An input that starts with `{` and is no block is read as an object literal, as every console does: `{ a: 1 }` and
 // `{}` show an object, `{ let p = 1; p }` stays a block.
-import { parseSync, type Program } from "oxc-parser"
+import { parseSync, visitorKeys, type Node, type Program } from "oxc-parser"
 import { LineTable, type Span } from "./positions.ts"
 
 export type {
@@ -41,9 +41,13 @@ export interface ParsedSource {
 
 const options = { lang: "ts", sourceType: "module", showSemanticErrors: true } as const
 
-export function parse(source: string): ParsedSource | { valid: false; errors: { message: string; start: number; end: number }[] } {
+export function parse(
+  source: string,
+): ParsedSource | { valid: false; errors: { message: string; start: number; end: number }[] } {
   const result = parseSync("submission.ts", source, options)
-  const failed = result.errors.length > 0
+  const found =
+    result.errors.length === 0 ? result.errors : result.errors.filter((error) => !isOfTypes(error, result.program))
+  const failed = found.length > 0
   if (startsWithBrace.test(source) && (failed || isObjectLike(result.program))) {
     const text = `(${source.replace(/;\s*$/, (tail) => tail.replace(";", " "))}\n)`
     const literal = parseSync("submission.ts", text, options)
@@ -52,12 +56,32 @@ export function parse(source: string): ParsedSource | { valid: false; errors: { 
     }
   }
   if (!failed) return { valid: true, program: result.program, text: source, shift: 0 }
-  const errors = result.errors.map(({ message, labels }) => {
+  const errors = found.map(({ message, labels }) => {
     // The first label is where it went wrong; only of two declarations the second one is.
-    const label = labels.find((each) => each.message === "It can not be redeclared here") ?? labels[0] ?? { start: 0, end: 0 }
+    const label = labels.find((each) => each.message === "It can not be redeclared here") ??
+      labels[0] ?? { start: 0, end: 0 }
     return { message, start: label.start, end: label.end }
   })
   return { valid: false, errors }
+}
+
+/** Two class members of one name are JavaScript; only the type checker minds, and the parser reports it with the real redeclarations. */
+function isOfTypes({ message, labels }: { message: string; labels: { start: number }[] }, program: Program): boolean {
+  if (!message.endsWith("has already been declared") || message.includes("#")) return false
+  const start = labels.at(-1)?.start ?? -1
+  return program.body.some((statement) => hasMemberKey(statement, start))
+}
+
+function hasMemberKey(node: Node, start: number): boolean {
+  if ((node.type === "MethodDefinition" || node.type === "PropertyDefinition") && node.key.start === start) return true
+  for (const key of visitorKeys[node.type] ?? []) {
+    const child = (node as unknown as Record<string, Node | (Node | null)[] | null | undefined>)[key]
+    if (child === null || child === undefined) continue
+    const children = Array.isArray(child) ? child : [child]
+    if (children.some((each) => each !== null && start >= each.start && start < each.end && hasMemberKey(each, start)))
+      return true
+  }
+  return false
 }
 
 const startsWithBrace = /^\s*\{/
@@ -83,7 +107,11 @@ function isOneObject({ body: [statement, ...rest] }: Program): boolean {
 }
 
 /** The record of a text that is no program. Offsets are those of the source; `line` is the number of its first line. */
-export function invalid(source: string, found: readonly { message: string; start: number; end: number }[], line = 1): InvalidSource {
+export function invalid(
+  source: string,
+  found: readonly { message: string; start: number; end: number }[],
+  line = 1,
+): InvalidSource {
   const lines = new LineTable(source)
   const errors = found.map(({ message, start, end }) => {
     const span = lines.span(Math.min(start, source.length), Math.min(end, source.length))

@@ -6,7 +6,15 @@
 // knows its top-level statement, and whether it opens an expression statement in a list (where a rewritten call needs a `;`).
 import { visitorKeys } from "oxc-parser"
 import type { Edits } from "./edits.ts"
-import { eraseClass, eraseFunction, eraseMember, erasePattern, eraseTail, eraseTypeArguments, typeKeys } from "./erase.ts"
+import {
+  eraseClass,
+  eraseFunction,
+  eraseMember,
+  erasePattern,
+  eraseTail,
+  eraseTypeArguments,
+  typeKeys,
+} from "./erase.ts"
 import type { ArrowFunctionExpression, Class, Function, Node, Program } from "./parse.ts"
 
 export type Keyword = "let" | "const" | "var"
@@ -293,7 +301,11 @@ class Walk {
         break
       case "ImportDeclaration":
         if (node.importKind === "type") this.#eraseStatement(node)
-        else this.#refuse(node, "`import` declarations are not supported in this session yet; use a tool or paste the code")
+        else
+          this.#refuse(
+            node,
+            "`import` declarations are not supported in this session yet; use a tool or paste the code",
+          )
         break
       case "TSImportEqualsDeclaration":
         if (node.importKind === "type") this.#eraseStatement(node)
@@ -608,7 +620,11 @@ class Walk {
   #assigned(node: Node, reads: boolean): void {
     if (node.type === "Identifier") this.#refer(node.name, node.start, node.end, reads, true)
     else if (node.type === "ParenthesizedExpression") this.#assigned(node.expression, reads)
-    else if (node.type === "TSNonNullExpression" || node.type === "TSAsExpression" || node.type === "TSSatisfiesExpression") {
+    else if (
+      node.type === "TSNonNullExpression" ||
+      node.type === "TSAsExpression" ||
+      node.type === "TSSatisfiesExpression"
+    ) {
       this.#assigned(node.expression, reads)
       eraseTail(this.#edits, node, this.#statementEnd)
     } else this.#expression(node)
@@ -689,8 +705,13 @@ class Walk {
         this.#varScope = this.#scope
         this.#list(node.body)
       })
-    } else if (node.type === "MethodDefinition" || node.type === "PropertyDefinition" || node.type === "AccessorProperty") {
-      if (node.type === "AccessorProperty") this.#refuse(node, "`accessor` fields are not supported in this session yet")
+    } else if (
+      node.type === "MethodDefinition" ||
+      node.type === "PropertyDefinition" ||
+      node.type === "AccessorProperty"
+    ) {
+      if (node.type === "AccessorProperty")
+        this.#refuse(node, "`accessor` fields are not supported in this session yet")
       if (node.computed) this.#expression(node.key)
       else if (node.key.type === "PrivateIdentifier") this.#result.privateNames.add(this.#statement)
       const { value } = node

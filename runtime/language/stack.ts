@@ -44,5 +44,8 @@ const cell = /\$\$+([\p{ID_Start}_][\p{ID_Continue}$\u200c\u200d]*?)\.[vwic]\b/g
 /** A message of V8's with the names that the user wrote. */
 export function cleanMessage(message: string): string {
   if (!message.includes("$$")) return message
-  return message.replace(calledCell, "$1").replace(cell, "$1").replace(/\$\$+0\.load/g, "import")
+  return message
+    .replace(calledCell, "$1")
+    .replace(cell, "$1")
+    .replace(/\$\$+0\.load/g, "import")
 }

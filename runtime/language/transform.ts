@@ -76,7 +76,14 @@ export class Transform {
   /** Names that something in the submission may assign: they are no longer the realm's. */
   readonly #written = new Set<string>()
 
-  constructor(edits: Edits, analysis: Analysis, names: NameTable, plan: Plan, marker: string, marked: ReadonlySet<number>) {
+  constructor(
+    edits: Edits,
+    analysis: Analysis,
+    names: NameTable,
+    plan: Plan,
+    marker: string,
+    marked: ReadonlySet<number>,
+  ) {
     this.#edits = edits
     this.#analysis = analysis
     this.#names = names
@@ -228,7 +235,12 @@ export class Transform {
     else text = `${cell}.v`
     if (isShorthand) text = `${name}:${text}`
     if (isCallee) text = `${reference.opensStatement && !this.#marked.has(start) ? ";" : ""}(0,${text})`
-    if (typeofStart >= 0 && reads) this.#edits.replace(typeofStart, end, `${typeofStart > 0 && /[\w$]/.test(this.#edits.source[typeofStart - 1]!) ? " " : ""}${cell}.t`)
+    if (typeofStart >= 0 && reads)
+      this.#edits.replace(
+        typeofStart,
+        end,
+        `${typeofStart > 0 && /[\w$]/.test(this.#edits.source[typeofStart - 1]!) ? " " : ""}${cell}.t`,
+      )
     else this.#edits.replace(start, end, text)
     if (names !== undefined) {
       const key = JSON.stringify(name)
@@ -243,6 +255,8 @@ export class Transform {
     const { kind, declarations } = node
     const edits = this.#edits
     edits.blank(node.start, node.start + kind.length, place === "list" ? ";" : "")
+    // Without its keyword a declaration is an expression, and the next line could go on with it.
+    if (place !== "head" && edits.source[node.end - 1] !== ";") edits.terminate(node.end)
     for (const { id, init } of declarations) {
       if (init !== null) {
         if (id.type === "ObjectPattern") {
