@@ -368,7 +368,7 @@ export class Environment implements CellOwner {
     const { cells } = run.unit
     const parameters: unknown[] = [this.#runHooks(run)]
     for (let index = 0; index < cells.length; index++) arrayPush(parameters, this.cell(cells[index]!))
-    const returned = apply(statements, undefined, parameters) as { v: unknown } | Promise<{ v: unknown }>
+    const returned: { v?: unknown } | Promise<{ v: unknown }> = apply(statements, undefined, parameters)
     if (hasOwn(returned, "v")) {
       const value = (returned as { v: unknown }).v
       if (isThenable(value)) run.settled = settleRun(run, value)
@@ -398,7 +398,8 @@ export class Environment implements CellOwner {
       const cell = this.cell(lexical[index]!)
       if (cell.state === "dead") restoreCell(cell)
     }
-    for (let index = 0; index < vars.length && how === "threw"; index++) {
+    for (let index = 0; index < vars.length; index++) {
+      if (how !== "threw") break
       const cell = this.cell(vars[index]!)
       if (cell.state === "local" && cell.v === undefined && cell.saved?.state === "free") unbindCell(cell, "free")
     }

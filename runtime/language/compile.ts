@@ -199,18 +199,19 @@ class Assembly {
 
   constructor(
     source: string,
-    { program, edits, analysis, special, original }: Prepared,
+    prepared: Prepared,
     names: NameTable,
     filename: string,
     locate: (offset: number) => Place,
     isForced: boolean,
   ) {
+    const { program, edits, analysis, special } = prepared
     this.#source = source
     this.#program = program
     this.#edits = edits
     this.#analysis = analysis
     this.#special = special
-    this.#original = original
+    this.#original = (offset) => prepared.original(offset)
     this.#filename = filename
     this.#locate = locate
     this.#isForced = isForced
@@ -290,7 +291,6 @@ class Assembly {
   }
 
   #assemble(candidates: readonly Candidate[], groups: readonly Group[], transform: Transform): CompiledUnit {
-    const marker = this.#marker
     const segments = new Segments()
     const output = new Output(segments)
     const indexes = new Map<Candidate, number>()

@@ -127,6 +127,6 @@ export function renderProblem(source: string, { message, span }: SyntaxProblem):
   const text = source.slice(lineStart, rest === null ? source.length : lineStart + rest.index)
   const gutter = String(span.line)
   const before = text.slice(0, span.column - 1).replace(/[^\t]/gu, " ")
-  const width = Math.max(1, [...text.slice(span.column - 1, span.column - 1 + span.end - span.start)].length)
+  const width = Math.max(1, Array.from(text.slice(span.column - 1, span.column - 1 + span.end - span.start)).length)
   return `${message} (${span.line}:${span.column})\n${gutter} | ${text}\n${" ".repeat(gutter.length)} | ${before}${"^".repeat(width)}`
 }

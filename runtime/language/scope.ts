@@ -104,7 +104,6 @@ export function analyse(program: Program, edits: Edits): Analysis {
 
 class Walk {
   readonly #edits: Edits
-  readonly #source: string
   readonly #result: Analysis = {
     references: [],
     variables: [],
@@ -130,7 +129,6 @@ class Walk {
 
   constructor(edits: Edits) {
     this.#edits = edits
-    this.#source = edits.source
   }
 
   program(program: Program): Analysis {

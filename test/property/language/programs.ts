@@ -200,7 +200,7 @@ export class Generator {
       case 11:
         return this.#while(depth)
       case 12:
-        return this.#switch(depth)
+        return this.#switch()
       case 13:
       case 14:
         return this.#try(depth)
@@ -408,7 +408,7 @@ export class Generator {
     return `{ let ${name} = 0; ${loop} }`
   }
 
-  #switch(depth: number): string {
+  #switch(): string {
     this.#switches += 1
     const text = this.#scoped(() => {
       const cases: string[] = []

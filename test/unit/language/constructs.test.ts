@@ -1,6 +1,6 @@
 // Every construct that the transform edits, by what it does: the value of the last of some consecutive evals.
 import { describe, expect, test } from "vitest"
-import { TestSession } from "../../realm.ts"
+import { TestSession, type EvalResult } from "../../realm.ts"
 
 type Row = [what: string, evals: string[], value: unknown]
 
@@ -9,10 +9,9 @@ function table(title: string, rows: Row[]): void {
   describe.each([true, false])(`${title} (promotion %s)`, (promotes) => {
     test.each(rows)("%s", async (_what, evals, value) => {
       const session = new TestSession({ promotes })
-      let last
+      let last: EvalResult = { status: "ok" }
       for (const source of evals) last = await session.eval(source)
-      const { status, error, rendered } = last!
-      const shown = status === "ok" ? last!.value : status === "threw" ? String(error) : rendered
+      const shown = last.status === "ok" ? last.value : last.status === "threw" ? String(last.error) : last.rendered
       expect(plain(shown)).toEqual(value)
     })
   })
