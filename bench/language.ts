@@ -24,7 +24,11 @@ function timeUs(rounds: number, calls: number, run: () => void): number {
 
 function report(name: string, values: Record<string, number>): void {
   const rounded = Object.fromEntries(Object.entries(values).map(([key, value]) => [key, Math.round(value * 100) / 100]))
-  console.log(`${name}: ${Object.entries(rounded).map(([key, value]) => `${key} ${value}`).join(", ")}`)
+  console.log(
+    `${name}: ${Object.entries(rounded)
+      .map(([key, value]) => `${key} ${value}`)
+      .join(", ")}`,
+  )
   console.log(JSON.stringify({ bench: "language", name, ...rounded }))
 }
 
@@ -96,14 +100,29 @@ function loops(kind: "int" | "double"): void {
   }
   const head = `for (let i = 0; i < ${turns}; i++)`
   const plainLocal = measure([], `(() => { let acc = 0; ${head} acc += ${step}; return acc })()`)
-  const plainCaptured = measure([], `(() => { let acc = 0; const get = () => acc; ${head} acc += ${step}; return get() })()`)
-  const plainCall = measure([], `(() => { function f(n) { return n + ${step} } let acc = 0; ${head} acc = f(acc); return acc })()`)
+  const plainCaptured = measure(
+    [],
+    `(() => { let acc = 0; const get = () => acc; ${head} acc += ${step}; return get() })()`,
+  )
+  const plainCall = measure(
+    [],
+    `(() => { function f(n) { return n + ${step} } let acc = 0; ${head} acc = f(acc); return acc })()`,
+  )
   const plainConst = measure([], `(() => { const k = ${step}; let acc = 0; ${head} acc += k; return acc })()`)
   const local = measure(["let acc = 0"], `${head} acc += ${step}; acc`)
   const captured = measure(["let acc = 0; const get = () => acc"], `${head} acc += ${step}; get()`)
   const called = measure([`function f(n) { return n + ${step} }`, "let acc = 0"], `${head} acc = f(acc); acc`)
   const constant = measure([`const k = ${step}`, "let acc = 0"], `${head} acc += k; acc`)
-  report(`loops over ${kind}s, nanoseconds a turn`, { plainLocal, local, plainCaptured, captured, plainCall, called, plainConst, constant })
+  report(`loops over ${kind}s, nanoseconds a turn`, {
+    plainLocal,
+    local,
+    plainCaptured,
+    captured,
+    plainCall,
+    called,
+    plainConst,
+    constant,
+  })
   report(`loops over ${kind}s, factor to a plain function`, {
     local: local / plainLocal,
     captured: captured / plainCaptured,

@@ -176,11 +176,14 @@ function prepare(source: string): Prepared | { valid: false; errors: Problem[] }
   return { valid: true, program, edits, analysis, special, original }
 }
 
-/** A name for our own things that no name of the source begins with. */
+/**
+ * What our own names begin with: no name of the source does. The `_` ends it, so that `$$_$x` can only be the cell of `$x` when a message
+ * is read back (`stack.ts`).
+ */
 function freeMarker(source: string): string {
-  let marker = "$$"
-  while (source.includes(marker)) marker += "$"
-  return marker
+  let dollars = "$$"
+  while (source.includes(`${dollars}_`)) dollars += "$"
+  return `${dollars}_`
 }
 
 class Assembly {
@@ -459,9 +462,7 @@ class Assembly {
     for (const { name, kind } of transform.promotions.values()) {
       if (kind === "fresh") {
         output.write(`,${name}=${marker}0`)
-        const isConst = this.#analysis.references.some(
-          (reference) => reference.name === name && reference.initialises === "const",
-        )
+        const isConst = this.#analysis.declared.get(name)?.keyword === "const"
         backs.push(`${name}===${marker}0||(${marker}${name}.${isConst ? "c" : "i"}=${name});`)
       } else {
         output.write(`,${name}=${marker}${name}.v`)

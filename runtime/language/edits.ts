@@ -11,6 +11,8 @@ interface Edit {
   end: number
   text: string
   rank: number
+  /** The character behind it counts as the start of what was replaced: V8 reports a failed call of ours at its parenthesis. */
+  pinsNext: boolean
 }
 
 const closes = 0
@@ -62,8 +64,8 @@ export class Edits {
     this.#add(at, at, ";", terminates)
   }
 
-  replace(start: number, end: number, text: string): void {
-    this.#add(start, end, text, replaces)
+  replace(start: number, end: number, text: string, pinsNext = false): void {
+    this.#add(start, end, text, replaces, pinsNext)
   }
 
   /** Blanks a range; with `first`, its first character becomes that one. An empty range changes nothing. */
@@ -71,8 +73,8 @@ export class Edits {
     if (start < end) this.replace(start, end, first + blanksFor(this.source.slice(start + first.length, end)))
   }
 
-  #add(start: number, end: number, text: string, rank: number): void {
-    this.#edits.push({ start, end, text, rank })
+  #add(start: number, end: number, text: string, rank: number, pinsNext = false): void {
+    this.#edits.push({ start, end, text, rank, pinsNext })
     this.#isSorted = false
   }
 
@@ -122,6 +124,8 @@ export class Edits {
       into.copy(this.source, at, edit.start)
       into.insert(edit.text, edit.start)
       at = edit.end
+      if (edit.pinsNext && (this.source[at] === "(" || this.source[at] === "`"))
+        into.insert(this.source[at++]!, edit.start)
     }
     for (; hole < holes.length; hole++) {
       const { start: from, end: to, text } = holes[hole]!

@@ -6,7 +6,7 @@
 // | a definition or read-only local, at statement level | a `const` of the same name made from its cell at the start: no edit |
 // | a local that no closure captures | a real `let`, written back when the eval ends: no edit |
 // | a name of a fresh realm's global object | itself |
-// | everything else | its cell: `$$x.v` to read, `$$x.w` to write, `$$x.t` for `typeof` |
+// | everything else | its cell: `$$_x.v` to read, `$$_x.w` to write, `$$_x.t` for `typeof` |
 //
 // A cell's `v` is plain data while the name is bound, so a read costs a load; writes go through `w`, which knows read-only names and
 // dead zones, makes session locals and keeps the list of what an eval changed.
@@ -241,7 +241,7 @@ export class Transform {
         end,
         `${typeofStart > 0 && /[\w$]/.test(this.#edits.source[typeofStart - 1]!) ? " " : ""}${cell}.t`,
       )
-    else this.#edits.replace(start, end, text)
+    else this.#edits.replace(start, end, text, isCallee)
     if (names !== undefined) {
       const key = JSON.stringify(name)
       this.#edits.open(names.start, `({[${key}]:`)
