@@ -22,6 +22,11 @@ function timeUs(rounds: number, calls: number, run: () => void): number {
   return median(times)
 }
 
+function runUnit(script: vm.Script, { context }: TestSession): Unit {
+  const unit: Unit = script.runInContext(context)
+  return unit
+}
+
 function report(name: string, values: Record<string, number>): void {
   const rounded = Object.fromEntries(Object.entries(values).map(([key, value]) => [key, Math.round(value * 100) / 100]))
   console.log(
@@ -41,7 +46,7 @@ function oneLine(): void {
   if (!unit.valid) throw new Error(unit.rendered)
   const script = new vm.Script(unit.code, { filename })
   const run = (): void => {
-    const started = session.environment.start(script.runInContext(session.context) as Unit)
+    const started = session.environment.start(runUnit(script, session))
     session.environment.finish(started, "ok")
   }
   let number = 0

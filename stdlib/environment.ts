@@ -210,6 +210,14 @@ export class Environment implements CellOwner {
     this.#settle()
   }
 
+  /** A definition whose declaration can no longer be made stays as a read-only local with the value it has. */
+  demote(name: string): void {
+    if (this.#definitions[name] === undefined) return
+    const { value } = this.#definitions[name]
+    this.#forget(name)
+    bindCell(this.cell(name), "readonly", value)
+  }
+
   #forget(name: string): void {
     if (this.#definitions[name] !== undefined) deleteProperty(this.#definitions, name)
   }

@@ -31,6 +31,8 @@ export interface CompiledDefinition {
   dependencies: string[]
   /** Names it reaches through cells. */
   cells: string[]
+  /** Names that it reads when it is made, not when it is called. */
+  readsWhenMade: string[]
   hoisted: boolean
   hasPrivateNames: boolean
 }
@@ -49,6 +51,13 @@ export interface CompiledUnit {
   captures: string[]
   /** Locals that became variables of the eval; the unit can be reused while none of them is captured. */
   promoted: string[]
+  /** Definitions of the session that it declares again as definitions; their dependents are made again. */
+  redefines: string[]
+  /**
+   * Definitions of the session that become locals. Whoever runs the unit first installs their dependents, compiled again
+   * (`compileDefinitions` with a table that says so), and demotes those that read the name when they were made.
+   */
+  replaces: string[]
   mentionsGlobalThis: boolean
   usesDirectEval: boolean
   assumes: [name: string, kind: NameKind | undefined][]
@@ -226,6 +235,7 @@ class Assembly {
       },
       isRealmGlobal: (name) => names.isRealmGlobal(name),
       isCaptured: (name) => names.isCaptured?.(name) ?? true,
+      dependencies: (name) => names.dependencies?.(name),
     }
     this.#marker = freeMarker(edits.source)
   }
@@ -323,6 +333,8 @@ class Assembly {
       writes: [...transform.writes],
       captures: [...transform.captures],
       promoted: [...transform.promotions.values()].filter(({ kind }) => kind !== "read").map(({ name }) => name),
+      redefines: candidates.map(({ name }) => name).filter((name) => this.#wasDefinition(transform, name)),
+      replaces: fresh.declares.map(({ name }) => name).filter((name) => this.#names.kind(name) === "definition"),
       mentionsGlobalThis: this.#analysis.mentionsGlobalThis,
       usesDirectEval: this.#analysis.usesDirectEval,
       assumes: [...this.#assumes],
@@ -369,6 +381,10 @@ class Assembly {
     const vars: string[] = []
     for (const { name, kind } of declares.values()) (kind === "var" ? vars : lexical).push(name)
     return { lexical, vars, cells: [...declares.keys()], declares: [...declares.values()] }
+  }
+
+  #wasDefinition(transform: Transform, name: string): boolean {
+    return transform.isOwnDefinition(name) && this.#names.kind(name) === "definition"
   }
 
   #isDefinition(transform: Transform, name: string): boolean {
@@ -495,6 +511,7 @@ class Assembly {
       span,
       dependencies: [...(transform.definitionReads.get(candidate) ?? [])],
       cells: [...(transform.definitionCells.get(candidate) ?? [])],
+      readsWhenMade: candidate.readsWhenMade,
       hoisted,
       hasPrivateNames,
     }

@@ -23,6 +23,8 @@ export interface NameTable {
   isRealmGlobal(name: string): boolean
   /** Whether a function may hold the name's cell. Without an answer no local is promoted. */
   isCaptured?(name: string): boolean
+  /** What a definition depends on, by name: a definition that is declared again may not receive as a parameter what needs itself. */
+  dependencies?(name: string): readonly string[] | undefined
 }
 
 /** Names that cannot be bound anew by assignment. */
@@ -70,6 +72,7 @@ export class Transform {
   readonly #plan: Plan
   readonly #marker: string
   readonly #freshFrom = new Map<string, number>()
+  readonly #needing = new Map<string, boolean>()
   readonly #marked: ReadonlySet<number>
   /** Statements that are definitions. */
   readonly #defining: ReadonlySet<number>
@@ -128,7 +131,7 @@ export class Transform {
       if (!reference.writes && this.passes(candidate, own)) return
     } else if (!this.#analysis.declared.has(name) && this.#names.kind(name) === "definition") {
       this.definitionReads.get(candidate)!.add(name)
-      if (!reference.writes) return
+      if (!reference.writes && !this.#needsOwn(name)) return
     } else if (!reference.writes && this.isSelf(name)) {
       this.definitionReads.get(candidate)!.add(name)
       return
@@ -152,7 +155,27 @@ export class Transform {
   isPassed(from: Candidate, name: string): boolean {
     const own = this.#plan.own.get(name)
     if (own !== undefined) return this.passes(from, own)
-    return !this.#analysis.declared.has(name) && this.#names.kind(name) === "definition"
+    return !this.#analysis.declared.has(name) && this.#names.kind(name) === "definition" && !this.#needsOwn(name)
+  }
+
+  /**
+   * Whether an existing definition depends on one that this submission declares again. Both cannot be parameters of each other, so the new
+   * one reads the old one through its cell.
+   */
+  #needsOwn(name: string): boolean {
+    const known = this.#needing.get(name)
+    if (known !== undefined) return known
+    const seen = new Set([name])
+    let needs = false
+    for (const each of seen) {
+      if (this.#plan.own.has(each)) {
+        needs = true
+        break
+      }
+      for (const next of this.#names.dependencies?.(each) ?? []) seen.add(next)
+    }
+    this.#needing.set(name, needs)
+    return needs
   }
 
   /** Whether a definition of this submission is bound before its first statement runs. */

@@ -233,6 +233,36 @@ describe("definitions", () => {
     ],
     ["a definition that becomes a local", ["function x() { return 1 }", "let x = 2", "x"], 2],
     [
+      "recursion over evals, then one of the two anew",
+      [
+        "const a = (n: number): string => n === 0 ? 'a' : b(n - 1)",
+        "const b = (n: number): string => n === 0 ? 'b' : a(n - 1)",
+        "const a = (n: number): string => n === 0 ? 'A' : b(n - 1)",
+        "a(2) + a(1) + b(1) + b(2)",
+      ],
+      "AbAb",
+    ],
+    [
+      "both anew",
+      [
+        "const a = () => b",
+        "const b = () => a",
+        "const a = () => [b]; const b = () => [a]",
+        "a()[0] === b && b()[0] === a",
+      ],
+      true,
+    ],
+    [
+      "a definition that becomes a local, for its dependents",
+      ["function x() { return 1 }", "const g = () => x", "const h = () => g()", "let x: any = 2", "x = 3; h()"],
+      3,
+    ],
+    [
+      "and for a literal that copied it",
+      ["function x() { return 1 }", "const api = { x }", "let x: any = 2", "api.x()"],
+      1,
+    ],
+    [
       "order of statements",
       [
         "const order: string[] = []",
