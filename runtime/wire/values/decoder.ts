@@ -36,11 +36,13 @@ import {
   withoutPrototype,
   type Primitive,
 } from "../../../stdlib/intrinsics.ts"
+import { restoreStack } from "../../../stdlib/error-stack.ts"
 import { isRecordedProxy, makeProxy } from "../../../stdlib/proxy-record.ts"
 import {
   attrAccessor,
   attrConfigurable,
   attrEnumerable,
+  attrNativeStack,
   attrWritable,
   opArray,
   opClassPrototype,
@@ -321,7 +323,7 @@ export class ValueDecoder {
     const attributes: number[] = newList()
     let slots = hasPrototype ? 1 : 0
     for (let i = 0; i < count; i++) {
-      const bits = this.readCount(15)
+      const bits = this.readCount(31)
       attributes[i] = bits
       slots += (bits & attrAccessor) === 0 ? 2 : 3
     }
@@ -400,6 +402,9 @@ export class ValueDecoder {
       const second = isAccessor ? values[at++] : undefined
       const enumerable = (bits & attrEnumerable) !== 0
       const configurable = (bits & attrConfigurable) !== 0
+      if ((bits & attrNativeStack) !== 0 && typeof first === "string") {
+        if (restoreStack(object, first, enumerable, configurable)) continue
+      }
       const descriptor: PropertyDescriptor = isAccessor
         ? { get: accessorPart(first), set: accessorPart(second), enumerable, configurable }
         : { value: first, writable: (bits & attrWritable) !== 0, enumerable, configurable }

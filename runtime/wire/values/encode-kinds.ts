@@ -54,6 +54,7 @@ import {
   attrAccessor,
   attrConfigurable,
   attrEnumerable,
+  attrNativeStack,
   attrWritable,
   opArguments,
   opArrayGeneral,
@@ -369,12 +370,14 @@ function writeGeneral(
   }
   for (let i = 0; i < keys.length; i++) {
     const key = keys[i]!
-    const descriptor = key === "stack" ? stackDescriptor(object) : descriptorOf(object, key)
+    const stack = key === "stack" ? stackDescriptor(object) : undefined
+    const descriptor = key === "stack" ? stack : descriptorOf(object, key)
     if (descriptor === undefined) continue
     const isAccessor = !objectHasOwn(descriptor, "value")
     attributes[count++] =
       (descriptor.enumerable === true ? attrEnumerable : 0) +
       (descriptor.configurable === true ? attrConfigurable : 0) +
+      (stack !== undefined && objectHasOwn(stack, "isNative") ? attrNativeStack : 0) +
       (isAccessor ? attrAccessor : descriptor.writable === true ? attrWritable : 0)
     labels[slotCount] = key
     slots[slotCount++] = key

@@ -1,7 +1,7 @@
 // Random graphs, with sharing and cycles, through bytes into another realm: the same in shape, identity and attributes. And the bytes
 // themselves, cut and flipped: a typed error or a valid value, never a crash, a hang or a huge allocation.
 
-import fc from "fast-check"
+import * as fc from "fast-check"
 import { expect, test } from "vitest"
 import { decodeValue } from "../../../runtime/wire/values/decode.ts"
 import { packValue, unpackValue } from "../../../runtime/wire/values/pack.ts"
