@@ -73,6 +73,8 @@ export const protoClass = 2
 export const attrWritable = 1
 export const attrEnumerable = 2
 export const attrConfigurable = 4
+/** What assignment makes. */
+export const attrsPlain = 7
 export const attrAccessor = 8
 /** The engine's own accessor for `stack`; the slot holds the text. Engines without one make it a plain property. */
 export const attrNativeStack = 16
