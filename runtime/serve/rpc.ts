@@ -184,8 +184,9 @@ export class Peer {
       if (typeof id === "string" || typeof id === "number") this.cancel(id)
       return
     }
-    const done = this.#options
-      .dispatch({ method, params, signal: new AbortController().signal })
+    // In the turn that requests take too: it must not overtake those before it.
+    const done = Promise.resolve()
+      .then(() => this.#options.dispatch({ method, params, signal: new AbortController().signal }))
       .then(
         () => {},
         // A notification has no answer to carry an error; only what is our own fault is told, elsewhere.
