@@ -240,3 +240,4 @@ export const promiseThen = uncurryThis(Promise.prototype.then) as <T>(
   onFulfilled: (value: T) => unknown,
   onRejected?: (error: unknown) => unknown,
 ) => Promise<unknown>
+export const iteratorSymbol: symbol = Symbol.iterator
