@@ -220,6 +220,7 @@ export class Scheduler {
   }
 
   dispose(): void {
+    for (const worker of this.#workers()) worker.cancelDeadline()
     this.#cancelSweep?.()
     this.#cancelSweep = undefined
   }
@@ -334,7 +335,7 @@ export class Scheduler {
     const worker = new WorkerSlot(slot.host, index, this.#slotHandlers)
     slot.workers.push(worker)
     slot.host.grow(index, this.#listener, worker)
-    this.#clock.after(this.#limits.hostStartTimeoutMs, () => {
+    worker.cancelDeadline = this.#clock.after(this.#limits.hostStartTimeoutMs, () => {
       // A thread that never reports means a host whose pool no longer starts any.
       if (worker.state === "starting" && this.#hosts.has(slot.host)) slot.host.kill("thread-start-timeout")
     })
@@ -486,7 +487,7 @@ export class Scheduler {
     if (slot === undefined) return
     if (slot.end !== undefined || slot.gone.has(worker.index)) return this.#workerLost(slot, worker)
     // Its host says why in a moment, or dies. A closed socket of a living thread is a fault: the host goes.
-    this.#clock.after(this.#limits.threadStopMs * 4, () => {
+    worker.cancelDeadline = this.#clock.after(this.#limits.threadStopMs * 4, () => {
       if (slot.workers.includes(worker)) worker.host.kill("worker-disconnected")
     })
   }
@@ -498,6 +499,7 @@ export class Scheduler {
     // A host killed from outside was nobody's fault; otherwise one eval is to blame and the others were its neighbours.
     const isOutside = gone === undefined && end !== undefined && end.entered === 0
     const because = gone?.because ?? end?.because ?? "host-killed"
+    worker.cancelDeadline()
     slot.workers.splice(slot.workers.indexOf(worker), 1)
     const [head, ...behind] = worker.inFlight
     const ended = [...(head === undefined ? [] : [head]), ...worker.parked.values()]
@@ -524,7 +526,11 @@ export class Scheduler {
 
   #forgetWorker(slot: HostSlot, index: number): void {
     const at = slot.workers.findIndex((it) => it.index === index)
-    if (at !== -1) slot.workers.splice(at, 1)[0]!.state = "gone"
+    const [forgotten] = at === -1 ? [] : slot.workers.splice(at, 1)
+    if (forgotten !== undefined) {
+      forgotten.state = "gone"
+      forgotten.cancelDeadline()
+    }
     if (slot.end === undefined && slot.workers.length === 0) this.#grow(slot)
   }
 
