@@ -9,6 +9,7 @@
 
 import {
   arrayIsArray,
+  ArrayPrototype,
   bigintValue,
   booleanValue,
   bufferByteLength,
@@ -72,6 +73,7 @@ function brandPrototype(prototype: unknown, brand: Brand): void {
   if (typeof prototype === "object" && prototype !== null) mapSet(brandOfPrototype, prototype, brand)
 }
 
+brandPrototype(ArrayPrototype, "array")
 brandPrototype(Map.prototype, "map")
 brandPrototype(Set.prototype, "set")
 brandPrototype(Date.prototype, "date")
@@ -174,6 +176,7 @@ export function confirmBrand(object: object, brand: Brand): boolean {
     // The intrinsic refused the object: it lacks the slot, which is the answer.
     return false
   }
+  return false
 }
 
 /** `Object.prototype.toString` where nothing on the chain can speak for the object; else `undefined`. */
@@ -215,7 +218,7 @@ export function functionName(object: object): string {
 /** The brand of an object whose chain names none: what the language answers without throwing. */
 export function unrootedBrand(object: object): Brand {
   if (isBufferView(object)) return "view"
-  switch (builtinTag(object)) {
+  switch (builtinTag(object) ?? "") {
     case "[object Error]":
       return "error"
     case "[object Arguments]":

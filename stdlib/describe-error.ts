@@ -132,7 +132,7 @@ class ErrorDescriber {
     const properties: { key: string; text: string }[] = newList()
     let count = 0
     for (let i = 0; i < keys.length; i++) {
-      const key = keys[i] as string | symbol
+      const key = keys[i]!
       if (isDescribedElsewhere(key)) continue
       const descriptor = descriptorOf(object, key)
       if (descriptor === undefined || !objectHasOwn(descriptor, "value")) continue

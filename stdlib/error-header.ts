@@ -14,9 +14,12 @@ function plainText(value: unknown): string | undefined {
       return `${value}`
     case "symbol":
       return symbolText(value)
-    default:
+    case "object":
+    case "function":
+    case "undefined":
       return undefined
   }
+  return undefined
 }
 
 /**

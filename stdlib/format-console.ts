@@ -100,9 +100,13 @@ function numberText(value: unknown, parse: (text: string) => number): string {
       return preview(value === 0 ? value : parse(`${value}`)).text
     case "boolean":
       return `${parse(value ? "1" : "0")}`
-    default:
+    case "object":
+    case "function":
+    case "symbol":
+    case "undefined":
       return "NaN"
   }
+  return ""
 }
 
 /** Deeper than any JSON a person prints, and far from the engine's stack limit. */
@@ -126,6 +130,7 @@ function jsonText(value: unknown, open: object[], depth: number): string | undef
     case "object":
       return value === null ? "null" : jsonObject(value, open, depth)
   }
+  return undefined
 }
 
 function jsonObject(object: object, open: object[], depth: number): string {
@@ -144,7 +149,7 @@ function jsonObject(object: object, open: object[], depth: number): string {
   }
   const keys = objectKeys(object)
   for (let i = 0; i < keys.length; i++) {
-    const key = keys[i] as string
+    const key = keys[i]!
     const part = jsonText(dataOf(object, key), open, depth + 1)
     if (part !== undefined) text += `${text === "" ? "" : ","}${jsonStringify(key)}:${part}`
   }

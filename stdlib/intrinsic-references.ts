@@ -64,10 +64,10 @@ export function captureIntrinsics(global: object): IntrinsicReferences {
     meet(hidden.make(), -1, hidden.name)
   }
   for (let i = 0; i < count; i++) {
-    const object = objects[i] as object
+    const object = objects[i]!
     const keys = ownKeysOf(object)
     for (let k = 0; k < keys.length; k++) {
-      const key = keys[k] as string | symbol
+      const key = keys[k]!
       const descriptor = descriptorOf(object, key) as PropertyDescriptor
       if (objectHasOwn(descriptor, "value")) meet(descriptor.value, i, key)
       else {
@@ -85,9 +85,9 @@ export function captureIntrinsics(global: object): IntrinsicReferences {
     names = new MapOf()
     byName = new MapOf()
     for (let i = 0; i < count; i++) {
-      const object = objects[i] as object
-      const parent = parents[i] as number
-      const step = steps[i] as string | symbol
+      const object = objects[i]!
+      const parent = parents[i]!
+      const step = steps[i]!
       const base = parent < 0 ? "" : (mapGet(names, objects[parent]) as string)
       let name = parent < 0 ? (step as string) : parent === 0 && typeof step === "string" ? step : base + pathStep(step)
       // An accessor under a symbol gives its two halves the same step; the second one is told apart by a mark.

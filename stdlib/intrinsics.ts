@@ -53,7 +53,6 @@ export const constructAs: (target: unknown, args: ArrayLike<unknown>, newTarget:
 
 export const arrayIsArray = Array.isArray as (value: unknown) => value is unknown[]
 export const arraySort = uncurryThis(Array.prototype.sort as (this: string[]) => string[])
-export const arrayJoin = uncurryThis(Array.prototype.join as (this: ArrayLike<unknown>, separator: string) => string)
 export const functionToString = uncurryThis(Function.prototype.toString)
 
 export const MapOf = Map
@@ -92,10 +91,15 @@ export const weakMapGet = uncurryThis(WeakMap.prototype.get) as <V>(
 export const weakMapSet = uncurryThis(WeakMap.prototype.set) as <V>(map: WeakMap<object, V>, key: object, v: V) => void
 export const weakMapHas = uncurryThis(WeakMap.prototype.has) as (map: WeakMap<object, unknown>, key: object) => boolean
 
+/** A method without arguments that answers from an internal slot, and throws for objects that lack it. */
+function reader(method: unknown): (self: unknown) => unknown {
+  return uncurryThis(method as (this: unknown) => unknown)
+}
+
 function getter(prototype: object, key: PropertyKey): (self: unknown) => unknown {
   const found = descriptorOf(prototype, key)?.get
   // A getter that an older engine lacks answers `undefined` for every object, as if the feature were never used.
-  return found === undefined ? () => undefined : (uncurryThis(found as () => unknown) as (self: unknown) => unknown)
+  return found === undefined ? () => undefined : reader(found)
 }
 
 export const mapSize = getter(Map.prototype, "size") as (map: unknown) => number
@@ -111,9 +115,6 @@ export const typedArraySet = uncurryThis(TypedArray.prototype.set) as (to: Uint8
 export const dataViewByteLength = getter(DataView.prototype, "byteLength") as (view: unknown) => number
 export const dataViewOffset = getter(DataView.prototype, "byteOffset") as (view: unknown) => number
 export const dataViewBuffer = getter(DataView.prototype, "buffer") as (view: unknown) => ArrayBuffer
-export const DataViewOf = DataView
-export const readDouble = uncurryThis(DataView.prototype.getFloat64)
-export const readInteger = uncurryThis(DataView.prototype.getInt32)
 export const bufferByteLength = getter(ArrayBuffer.prototype, "byteLength") as (buffer: unknown) => number
 export const bufferResizable = getter(ArrayBuffer.prototype, "resizable") as (buffer: unknown) => boolean | undefined
 export const bufferMaxLength = getter(ArrayBuffer.prototype, "maxByteLength") as (buffer: unknown) => number
@@ -129,8 +130,12 @@ export const isBufferView: (value: unknown) => value is ArrayBufferView = ArrayB
 export const ArrayBufferOf = ArrayBuffer
 export const SharedArrayBufferOf = SharedArrayBuffer
 export const Uint8ArrayOf = Uint8Array
+export const Int8ArrayOf = Int8Array
+export const Int16ArrayOf = Int16Array
+export const Int32ArrayOf = Int32Array
+export const Float64ArrayOf = Float64Array
 
-export const dateValue = uncurryThis(Date.prototype.getTime) as (date: unknown) => number
+export const dateValue = reader(Date.prototype.getTime) as (value: unknown) => number
 export const dateToISO = uncurryThis(Date.prototype.toISOString)
 export const DateOf = Date
 export const RegExpOf = RegExp
@@ -147,17 +152,16 @@ export const regExpFlagGetters: readonly { flag: string; read: (regExp: unknown)
   { flag: "y", read: getter(RegExp.prototype, "sticky") },
 ]
 
-export const numberValue = uncurryThis(Number.prototype.valueOf) as (value: unknown) => number
-export const stringValue = uncurryThis(String.prototype.valueOf) as (value: unknown) => string
-export const booleanValue = uncurryThis(Boolean.prototype.valueOf) as (value: unknown) => boolean
-export const bigintValue = uncurryThis(BigInt.prototype.valueOf) as (value: unknown) => bigint
-export const symbolValue = uncurryThis(Symbol.prototype.valueOf) as (value: unknown) => symbol
+export const numberValue = reader(Number.prototype.valueOf) as (value: unknown) => number
+export const stringValue = reader(String.prototype.valueOf) as (value: unknown) => string
+export const booleanValue = reader(Boolean.prototype.valueOf) as (value: unknown) => boolean
+export const bigintValue = reader(BigInt.prototype.valueOf) as (value: unknown) => bigint
+export const symbolValue = reader(Symbol.prototype.valueOf) as (value: unknown) => symbol
 export const symbolDescription = getter(Symbol.prototype, "description") as (value: unknown) => string | undefined
 export const symbolKeyFor: (symbol: symbol) => string | undefined = Symbol.keyFor
 export const symbolFor: (key: string) => symbol = Symbol.for
 export const SymbolOf: (description?: string) => symbol = Symbol
 export const toStringTag: symbol = Symbol.toStringTag
-export const iteratorSymbol: symbol = Symbol.iterator
 export const ObjectOf = Object as unknown as (value: unknown) => object
 export const StringOf = String
 export const NumberOf = Number
@@ -180,9 +184,12 @@ export const FunctionPrototype: object = Function.prototype
 export const ErrorOf = Error
 export const TypeErrorOf = TypeError
 export const TypedArrayPrototype: object = TypedArray.prototype
-export const typedArrayConstructors: Readonly<
-  Record<string, new (buffer: ArrayBuffer, offset: number, length?: number) => ArrayBufferView>
-> = objectFreeze(
+export interface ViewConstructor {
+  new (buffer: ArrayBuffer, offset: number, length?: number): ArrayBufferView
+  readonly prototype: object
+  readonly BYTES_PER_ELEMENT?: number
+}
+export const typedArrayConstructors: Readonly<Record<string, ViewConstructor>> = objectFreeze(
   withoutPrototype({
     Int8Array,
     Uint8Array,

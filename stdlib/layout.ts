@@ -23,7 +23,7 @@ export function layOut(
   let isOneLine = true
   let isShort = count > listedItemsMax && (brand === "array" || brand === "view" || brand === "set")
   for (let i = 0; i < count; i++) {
-    const part = parts[i] as string
+    const part = parts[i]!
     total += part.length + 2
     if (stringIndexOf(part, "\n") >= 0) isOneLine = false
     if (part.length > shortItemChars && i < count - 1) isShort = false
@@ -40,7 +40,7 @@ function filledLines(parts: string[], count: number): string[] {
   let lineCount = 0
   let line = ""
   for (let i = 0; i < count; i++) {
-    const part = parts[i] as string
+    const part = parts[i]!
     if (line === "") line = part
     else if (line.length + part.length + 2 <= lineCharsMax) line += `, ${part}`
     else {
@@ -55,6 +55,6 @@ function filledLines(parts: string[], count: number): string[] {
 function joinParts(parts: string[], count: number, separator: string): string {
   const end = count < 0 ? parts.length : count
   let text = ""
-  for (let i = 0; i < end; i++) text += i === 0 ? (parts[i] as string) : separator + (parts[i] as string)
+  for (let i = 0; i < end; i++) text += i === 0 ? parts[i]! : separator + parts[i]!
   return text
 }

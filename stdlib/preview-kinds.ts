@@ -34,7 +34,7 @@ import {
 } from "./intrinsics.ts"
 import { errorHeader } from "./error-header.ts"
 import { classText, functionText, moreText, shownKeys, type Previewer } from "./preview.ts"
-import { symbolText } from "./quote.ts"
+import { isIndexText, symbolText } from "./quote.ts"
 import type { Brand } from "./brands.ts"
 
 export interface PreviewKind {
@@ -57,7 +57,7 @@ const asyncGeneratorFunctionPrototype = prototypeOf(async function* () {})
 export function previewKind(previewer: Previewer, object: object, brand: Brand): PreviewKind {
   switch (brand) {
     case "function":
-      return word(functionText(object, functionToString(object as () => void), functionKind(object)), shownKeys(object))
+      return word(functionText(object, functionToString(object), functionKind(object)), shownKeys(object))
     case "array":
     case "arguments":
       return arrayKind(previewer, object as unknown[], brand)
@@ -73,7 +73,7 @@ export function previewKind(previewer: Previewer, object: object, brand: Brand):
       return viewKind(previewer, object)
     case "date": {
       const time = dateValue(object)
-      return word(time !== time ? "Invalid Date" : dateToISO(object as Date), shownKeys(object))
+      return word(time !== time ? "Invalid Date" : dateToISO(object), shownKeys(object))
     }
     case "regexp":
       return word(`/${regExpSource(object)}/${flagsText(object)}`, shownKeys(object))
@@ -111,8 +111,9 @@ export function previewKind(previewer: Previewer, object: object, brand: Brand):
     case "generator":
     case "iterator":
     case "proxy":
-      return brackets(classText(object, "Object"), shownKeys(object), noItems)
+      break
   }
+  return brackets(classText(object, "Object"), shownKeys(object), noItems)
 }
 
 function noItems(): number {
@@ -159,19 +160,17 @@ const emptyKeys: readonly (string | symbol)[] = newList()
 
 function splitKeys(keys: readonly (string | symbol)[]): { items: number; named: (string | symbol)[] } {
   let items = 0
-  while (items < keys.length && isIndexText(keys[items] as string | symbol)) items++
+  while (items < keys.length) {
+    const key = keys[items]!
+    if (typeof key === "symbol" || !isIndexText(key)) break
+    items++
+  }
   return { items, named: keysFrom(keys, items) }
-}
-
-function isIndexText(key: string | symbol): boolean {
-  if (typeof key !== "string") return false
-  const number = +key
-  return number >= 0 && number < 4294967295 && `${number}` === key && number % 1 === 0
 }
 
 function keysFrom(keys: readonly (string | symbol)[], from: number): (string | symbol)[] {
   const kept: (string | symbol)[] = newList()
-  for (let i = from; i < keys.length; i++) kept[i - from] = keys[i] as string | symbol
+  for (let i = from; i < keys.length; i++) kept[i - from] = keys[i]!
   return kept
 }
 
@@ -192,8 +191,8 @@ function showArray(previewer: Previewer, array: object, length: number, parts: s
     }
     // The first hole: from here on the keys lead, or a length of four billion would be walked through.
     indices ??= objectKeys(array)
-    while (position < indices.length && +(indices[position] as string) < index) position++
-    const key = position < indices.length ? (indices[position] as string) : ""
+    while (position < indices.length && +indices[position]! < index) position++
+    const key = position < indices.length ? indices[position]! : ""
     const next = isIndexText(key) && +key < length ? +key : length
     const holes = next - index
     parts[count++] = brand === "arguments" ? "<missing>" : `<${holes} empty item${holes === 1 ? "" : "s"}>`
@@ -275,7 +274,7 @@ function bufferKind(object: object, name: string, length: number): PreviewKind {
   const bytes = new Uint8ArrayOf(object as ArrayBuffer, 0, shown)
   let contents = ""
   for (let i = 0; i < shown; i++) {
-    const byte = bytes[i] as number
+    const byte = bytes[i]!
     contents += `${i === 0 ? "" : " "}${hexDigit(byte >> 4)}${hexDigit(byte & 15)}`
   }
   if (shown < length) contents += ` ... ${moreText(length - shown, "byte")}`
@@ -310,7 +309,7 @@ function errorKeys(object: object): (string | symbol)[] {
   let count = 0
   for (let i = 0; i < keys.length; i++) {
     if (keys[i] !== "stack" && keys[i] !== "message" && keys[i] !== "cause" && keys[i] !== "errors") {
-      shown[count++] = keys[i] as string | symbol
+      shown[count++] = keys[i]!
     }
   }
   if (descriptorOf(object, "cause") !== undefined) shown[count++] = "cause"

@@ -39,6 +39,9 @@ export interface PreviewLimits {
 /** 64 KiB is what an outcome carries; four levels and a hundred items are what a person reads of one value. */
 export const defaultPreviewLimits: PreviewLimits = { bytesMax: 64 * 1024, depthMax: 4, itemsMax: 100 }
 
+/** As long as "... 123456789 more characters" and the quotes. */
+const cutNoteChars = 40
+
 export interface Preview {
   readonly text: string
   /** Nothing worth showing: the value is `undefined`. */
@@ -110,16 +113,19 @@ export class Previewer {
       case "boolean":
       case "undefined":
         return `${value}`
-      default:
+      case "object":
+      case "function":
         return "null"
     }
+    return ""
   }
 
   /** A string in quotes, cut where the whole preview would be. */
   quote(text: string): string {
     const max = this.limits.bytesMax - this.spent
     if (text.length <= max) return quoteText(text)
-    const shown = max > 0 ? max : 0
+    // Room for the note, so that the whole preview is not cut a second time right after it.
+    const shown = max > cutNoteChars * 2 ? max - cutNoteChars : 0
     return `${quoteText(stringSlice(text, 0, shown))}... ${moreText(text.length - shown, "character")}`
   }
 
@@ -183,7 +189,7 @@ export class Previewer {
         parts[count++] = `... ${moreText(keys.length - i, "propert", "y", "ies")}`
         break
       }
-      const key = keys[i] as string | symbol
+      const key = keys[i]!
       const name = keyText(key)
       this.spent += name.length
       parts[count++] = `${isEnumerable(object, key) ? name : `[${name}]`}: ${this.showProperty(object, key)}`
@@ -210,9 +216,9 @@ export function shownKeys(object: object): (string | symbol)[] {
   if (symbols.length === 0) return keys
   const shown: (string | symbol)[] = newList()
   let count = 0
-  for (let i = 0; i < keys.length; i++) shown[count++] = keys[i] as string
+  for (let i = 0; i < keys.length; i++) shown[count++] = keys[i]!
   for (let i = 0; i < symbols.length; i++) {
-    if (isEnumerable(object, symbols[i] as symbol)) shown[count++] = symbols[i] as symbol
+    if (isEnumerable(object, symbols[i]!)) shown[count++] = symbols[i]!
   }
   return shown
 }

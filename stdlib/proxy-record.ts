@@ -36,7 +36,7 @@ export function isRecordedProxy(object: object): boolean {
 
 /** Makes a proxy that is on record. The decoder uses it too, so that a proxy survives being encoded twice. */
 export function makeProxy(target: object, handler: object): object {
-  const proxy = new NativeProxy(target, handler) as object
+  const proxy = new NativeProxy(target, handler)
   weakMapSet(proxyRecords, proxy, { target, handler, revoked: false })
   return proxy
 }
@@ -70,7 +70,7 @@ export function recordProxies(global: object): void {
 
 function recordRevocable(native: unknown, self: unknown, args: ArrayLike<unknown>): object {
   const made = applyFunction(native, self, args) as { proxy: object; revoke: () => void }
-  const record = { target: args[0] as object, handler: args[1] as object, revoked: false }
+  const record = { target: args[0]!, handler: args[1]!, revoked: false }
   weakMapSet(proxyRecords, made.proxy, record)
   made.revoke = new NativeProxy(
     made.revoke,

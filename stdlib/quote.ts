@@ -15,6 +15,12 @@ export function isIdentifierText(text: string): boolean {
   return true
 }
 
+/** Whether the text is an array index as `ownKeys` spells it. */
+export function isIndexText(text: string): boolean {
+  const number = +text
+  return number >= 0 && number < 4294967295 && number % 1 === 0 && `${number}` === text
+}
+
 const unitNames: Readonly<Record<number, string>> = { 8: "\\b", 9: "\\t", 10: "\\n", 12: "\\f", 13: "\\r", 92: "\\\\" }
 const controlEnd = 32
 
@@ -80,5 +86,5 @@ export function keyText(key: string | symbol): string {
 /** How a key reads as a step of a path: `.name`, `["odd name"]`, `[Symbol(x)]`. */
 export function pathStep(key: string | symbol): string {
   if (typeof key === "symbol") return `[${symbolText(key)}]`
-  return isIdentifierText(key) ? `.${key}` : `[${jsonStringify(key)}]`
+  return isIdentifierText(key) ? `.${key}` : isIndexText(key) ? `[${key}]` : `[${jsonStringify(key)}]`
 }

@@ -7,7 +7,6 @@ import {
   DateOf,
   deleteOwn,
   ErrorOf,
-  iteratorSymbol,
   MapOf,
   ObjectOf,
   RegExpOf,
@@ -20,6 +19,7 @@ import {
   Uint8ArrayOf,
   withoutPrototype,
 } from "../../../stdlib/intrinsics.ts"
+import { noteArrayAttributes } from "../../../stdlib/attribute-record.ts"
 import type { ValueDecoder } from "./decoder.ts"
 import {
   opArguments,
@@ -29,9 +29,7 @@ import {
   opBufferResizable,
   opBufferShared,
   opDate,
-  opDoubles,
   opError,
-  opIntegers,
   opMap,
   opObject,
   opRegExp,
@@ -48,15 +46,13 @@ export function decodeKind(decoder: ValueDecoder, op: number): unknown {
     case opObject:
       return general(decoder, decoder.keep({}))
     case opArrayGeneral:
+      // Whatever its items turn out to be, they may be more than plain data.
+      noteArrayAttributes()
       return general(decoder, decoder.keep([]))
     case opArguments:
       return general(decoder, decoder.keep(newArguments()))
     case opError:
       return general(decoder, decoder.keep(newError(decoder)))
-    case opDoubles:
-      return decodeNumbers(decoder, 8)
-    case opIntegers:
-      return decodeNumbers(decoder, 4)
     case opMap: {
       const more = decoder.readCount(1)
       const size = decoder.readSlotCount(2)
@@ -114,12 +110,9 @@ function rare(decoder: ValueDecoder, make: () => object): object {
 
 function newArguments(): object {
   // A strict function's: the only kind a session has, since its code is strict.
-  const made: object = (function () {
+  return (function () {
     return arguments
   })()
-  deleteOwn(made, "length")
-  deleteOwn(made, iteratorSymbol)
-  return made
 }
 
 function newError(decoder: ValueDecoder): object {
@@ -199,11 +192,4 @@ function answers(getter: (value: unknown) => unknown, value: object): boolean {
     // The intrinsic refused the object: it is no such buffer.
     return false
   }
-}
-
-function decodeNumbers(decoder: ValueDecoder, itemBytes: number): number[] {
-  const chunk = decoder.readChunk()
-  const byteLength = typedArrayByteLength(chunk)
-  if (byteLength % itemBytes !== 0) decoder.fail("numbers that are cut")
-  return decoder.numbers(chunk, byteLength / itemBytes, itemBytes)
 }

@@ -7,8 +7,11 @@
 
 import {
   ArrayPrototype,
-  DataViewOf,
   defineOwn,
+  Float64ArrayOf,
+  Int16ArrayOf,
+  Int32ArrayOf,
+  Int8ArrayOf,
   mapGet,
   MapOf,
   mapSet,
@@ -20,15 +23,16 @@ import {
   preventExtensions,
   prototypeOf,
   putOwn,
-  readDouble,
-  readInteger,
   setAdd,
   setPrototype,
   stringCodeAt,
   symbolFor,
   SymbolOf,
   typedArrayBuffer,
-  typedArrayOffset,
+  typedArrayByteLength,
+  typedArrayLength,
+  typedArraySet,
+  Uint8ArrayOf,
   withoutPrototype,
   type Primitive,
 } from "../../../stdlib/intrinsics.ts"
@@ -41,6 +45,7 @@ import {
   opArray,
   opClassPrototype,
   opNull,
+  opNumbers,
   opPlaceholder,
   opProxy,
   opRef,
@@ -76,6 +81,18 @@ interface DecodedShape {
   readonly isOpen: boolean
 }
 
+/** An object that exists, and how many of its slots have arrived. */
+interface Waiting {
+  readonly kind: number
+  readonly owner: object
+  readonly detail: DecodedShape | General | undefined
+  position: number
+  readonly end: number
+  /** The key of the entry whose value is awaited. */
+  key: unknown
+  readonly below: Waiting | undefined
+}
+
 interface General {
   readonly object: object
   readonly hasPrototype: boolean
@@ -99,13 +116,7 @@ export class ValueDecoder {
   #described = new MapOf<string, object>()
   #arraysAreOpen: boolean | undefined
   #proxyDepth = 0
-  #depth = 0
-  #kinds: number[] = newList()
-  #owners: unknown[] = newList()
-  #details: unknown[] = newList()
-  #positions: number[] = newList()
-  #ends: number[] = newList()
-  #keys: unknown[] = newList()
+  #top: Waiting | undefined
 
   constructor(table: ArrayLike<Primitive>, chunks: ArrayLike<Uint8Array>, given: DecodeHooks) {
     this.#table = table
@@ -125,7 +136,7 @@ export class ValueDecoder {
 
   readRoot(): unknown {
     const value = this.readSlot()
-    while (this.#depth > 0) this.#continueFrame()
+    while (this.#top !== undefined) this.#continueFrame(this.#top)
     return value
   }
 
@@ -207,6 +218,8 @@ export class ValueDecoder {
         return this.keep(new Placeholder(this.readText(), this.readText()))
       case opProxy:
         return this.#readProxy()
+      case opNumbers:
+        return this.readNumbers()
       default:
         return decodeKind(this, op)
     }
@@ -253,8 +266,8 @@ export class ValueDecoder {
         this.#push(awaitsFields, object, shape, i, count)
         return object
       }
-      if (isOpen) object[keys[i] as string] = item
-      else putOwn(object, keys[i] as string, item)
+      if (isOpen) object[keys[i]!] = item
+      else putOwn(object, keys[i]!, item)
     }
     if (isOpen && prototype !== ObjectPrototype) setPrototype(object, prototype)
     return object
@@ -286,15 +299,16 @@ export class ValueDecoder {
     return array
   }
 
-  /** An array of the numbers in a chunk, little-endian doubles or 32-bit integers. */
-  numbers(chunk: Uint8Array, count: number, itemBytes: number): number[] {
+  /** An array of the numbers in a chunk, in this machine's byte order, which is little-endian wherever Node runs. */
+  readNumbers(): number[] {
+    const width = this.readCount(8)
+    const numbers = viewNumbers(this.readChunk(), width) ?? this.fail("numbers of an unknown width, or cut")
+    const count = typedArrayLength(numbers)
     const array: number[] = this.keep([])
     const isOpen = (this.#arraysAreOpen ??= arraysAreOpen())
-    const view = new DataViewOf(typedArrayBuffer(chunk), typedArrayOffset(chunk), count * itemBytes)
     for (let i = 0; i < count; i++) {
-      const number = itemBytes === 8 ? readDouble(view, i * 8, true) : readInteger(view, i * 4, true)
-      if (isOpen) array[i] = number
-      else putOwn(array, i, number)
+      if (isOpen) array[i] = numbers[i]!
+      else putOwn(array, i, numbers[i])
     }
     return array
   }
@@ -324,42 +338,30 @@ export class ValueDecoder {
     if (count > 0) this.#push(awaitsMembers, set, undefined, 0, count)
   }
 
-  #push(kind: number, owner: unknown, detail: unknown, position: number, end: number): void {
-    const depth = this.#depth++
-    this.#kinds[depth] = kind
-    this.#owners[depth] = owner
-    this.#details[depth] = detail
-    this.#positions[depth] = position
-    this.#ends[depth] = end
+  #push(kind: number, owner: object, detail: Waiting["detail"], position: number, end: number): void {
+    this.#top = { kind, owner, detail, position, end, key: undefined, below: this.#top }
   }
 
-  #continueFrame(): void {
-    const top = this.#depth - 1
-    const end = this.#ends[top] as number
-    let position = this.#positions[top] as number
-    while (position < end) {
-      const at = position
-      this.#positions[top] = ++position
-      this.#deliver(top, at, this.readSlot())
-      if (this.#depth !== top + 1) return
+  #continueFrame(frame: Waiting): void {
+    while (frame.position < frame.end) {
+      const at = frame.position++
+      this.#deliver(frame, at, this.readSlot())
+      if (this.#top !== frame) return
     }
-    this.#depth = top
-    const kind = this.#kinds[top]
-    if (kind === awaitsGeneral) this.#finishGeneral(this.#details[top] as General)
-    else if (kind === awaitsFields) {
-      const { prototype, isOpen } = this.#details[top] as DecodedShape
-      if (isOpen && prototype !== ObjectPrototype) setPrototype(this.#owners[top] as object, prototype)
+    this.#top = frame.below
+    if (frame.kind === awaitsGeneral) this.#finishGeneral(frame.detail as General)
+    else if (frame.kind === awaitsFields) {
+      const { prototype, isOpen } = frame.detail as DecodedShape
+      if (isOpen && prototype !== ObjectPrototype) setPrototype(frame.owner, prototype)
     }
-    this.#owners[top] = undefined
-    this.#details[top] = undefined
   }
 
-  #deliver(top: number, at: number, value: unknown): void {
-    const owner = this.#owners[top] as Record<PropertyKey, unknown>
-    switch (this.#kinds[top]) {
+  #deliver(frame: Waiting, at: number, value: unknown): void {
+    const owner = frame.owner as Record<PropertyKey, unknown>
+    switch (frame.kind) {
       case awaitsFields: {
-        const shape = this.#details[top] as DecodedShape
-        const key = shape.keys[at] as string
+        const shape = frame.detail as DecodedShape
+        const key = shape.keys[at]!
         if (shape.isOpen) owner[key] = value
         else putOwn(owner, key, value)
         return
@@ -372,8 +374,8 @@ export class ValueDecoder {
         owner[at] = value
         return
       case awaitsEntries:
-        if (at % 2 === 0) this.#keys[top] = value
-        else mapSet(owner as unknown as Map<unknown, unknown>, this.#keys[top], value)
+        if (at % 2 === 0) frame.key = value
+        else mapSet(owner as unknown as Map<unknown, unknown>, frame.key, value)
         return
       default:
         setAdd(owner as unknown as Set<unknown>, value)
@@ -392,15 +394,15 @@ export class ValueDecoder {
     for (let i = 0; i < count; i++) {
       const key = values[at++]
       if (typeof key !== "string" && typeof key !== "symbol") this.fail("a property key of another type")
-      const bits = attributes[i] as number
+      const bits = attributes[i]!
       const isAccessor = (bits & attrAccessor) !== 0
       const first = values[at++]
       const second = isAccessor ? values[at++] : undefined
+      const enumerable = (bits & attrEnumerable) !== 0
+      const configurable = (bits & attrConfigurable) !== 0
       const descriptor: PropertyDescriptor = isAccessor
-        ? { get: accessorPart(first), set: accessorPart(second) as (value: unknown) => void }
-        : { value: first, writable: (bits & attrWritable) !== 0 }
-      descriptor.enumerable = (bits & attrEnumerable) !== 0
-      descriptor.configurable = (bits & attrConfigurable) !== 0
+        ? { get: accessorPart(first), set: accessorPart(second), enumerable, configurable }
+        : { value: first, writable: (bits & attrWritable) !== 0, enumerable, configurable }
       if (!this.#define(object, key, withoutPrototype(descriptor))) this.fail("a property that cannot be defined")
     }
     if (general.isSealed) preventExtensions(object)
@@ -416,11 +418,23 @@ export class ValueDecoder {
   }
 }
 
+/** The bytes as numbers, copied so that they are aligned; `undefined` when they are no whole number of such numbers. */
+function viewNumbers(chunk: Uint8Array, width: number): ArrayLike<number> | undefined {
+  const byteLength = typedArrayByteLength(chunk)
+  if ((width !== 1 && width !== 2 && width !== 4 && width !== 8) || byteLength % width !== 0) return undefined
+  const bytes = new Uint8ArrayOf(byteLength)
+  typedArraySet(bytes, chunk)
+  const buffer = typedArrayBuffer(bytes)
+  if (width === 1) return new Int8ArrayOf(buffer)
+  if (width === 2) return new Int16ArrayOf(buffer)
+  return width === 4 ? new Int32ArrayOf(buffer) : new Float64ArrayOf(buffer)
+}
+
 const suspended: unknown = withoutPrototype({})
 
 /** Half of an accessor that means nothing on this side stays a missing half: reading it gives `undefined`. */
-function accessorPart(value: unknown): () => unknown {
-  return (typeof value === "function" ? value : undefined) as () => unknown
+function accessorPart(value: unknown): () => undefined {
+  return (typeof value === "function" ? value : undefined) as () => undefined
 }
 
 function isObject(value: unknown): value is object {
@@ -431,13 +445,13 @@ function isOpenFor(keys: readonly string[], prototype: object | null): boolean {
   let link = prototype === null ? ObjectPrototype : prototype
   for (;;) {
     if (isRecordedProxy(link)) return false
-    for (let i = 0; i < keys.length; i++) if (objectHasOwn(link, keys[i] as string)) return false
+    for (let i = 0; i < keys.length; i++) if (objectHasOwn(link, keys[i]!)) return false
     const next = link === ObjectPrototype ? null : prototypeOf(link)
     if (next === null) break
     link = next
   }
   // The object is filled as `{}` and gets its prototype after, so `Object.prototype` counts in any case.
-  for (let i = 0; i < keys.length; i++) if (objectHasOwn(ObjectPrototype, keys[i] as string)) return false
+  for (let i = 0; i < keys.length; i++) if (objectHasOwn(ObjectPrototype, keys[i]!)) return false
   return true
 }
 

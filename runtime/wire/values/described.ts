@@ -46,9 +46,14 @@ export function rebasePrototype(prototype: object | null, object: object): objec
   return className === undefined || born === ObjectPrototype ? prototype : basedOn(className, born)
 }
 
+/** A new function each time: it is to bear a name of its own. */
+function unmadeClass(): object {
+  return function () {}
+}
+
 function basedOn(className: string, base: object | null): object {
   const prototype = objectCreate(base)
-  const constructor = function () {}
+  const constructor = unmadeClass()
   setPrototype(constructor, null)
   defineOwn(constructor, "name", withoutPrototype({ value: className, configurable: true }))
   defineOwn(constructor, "prototype", withoutPrototype({ value: prototype, writable: false }))

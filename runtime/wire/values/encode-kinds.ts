@@ -78,7 +78,7 @@ const viewKeysMax = 4096
 
 export function writeFunction(encoder: ValueEncoder, object: object): void {
   const name = functionName(object)
-  const isClass = stringIndexOf(functionToString(object as () => void), "class") === 0
+  const isClass = stringIndexOf(functionToString(object), "class") === 0
   const what = `${isClass ? "class" : "function"}${name === "" ? "" : ` ${name}`}`
   const text = isClass ? `[class ${name || "(anonymous)"}]` : `[Function${name === "" ? " (anonymous)" : `: ${name}`}]`
   encoder.writeEphemeral(object, what, text)
@@ -321,9 +321,8 @@ function writeView(encoder: ValueEncoder, object: object, prototype: object | nu
   const offset = name === undefined ? dataViewOffset(object) : typedArrayOffset(object)
   const length = name === undefined ? byteLength : typedArrayLength(object)
   if (encoder.exceeds(byteLength)) return
-  const standIn = prototype === null ? undefined : encoder.hooks.standInPrototype?.(prototype)
   const slice = encoder.hooks.viewsAreSlices === true
-  begin(encoder, opView, object, standIn ?? prototype, "view", viewKeys(object, name, length), (more) => {
+  begin(encoder, opView, object, prototype, "view", viewKeys(object, name, length), (more) => {
     encoder.put(more)
     encoder.put(name ?? "DataView")
     encoder.put(slice ? 0 : offset)
@@ -369,7 +368,7 @@ function writeGeneral(
     slotCount = 1
   }
   for (let i = 0; i < keys.length; i++) {
-    const key = keys[i] as string | symbol
+    const key = keys[i]!
     const descriptor = key === "stack" ? stackDescriptor(object) : descriptorOf(object, key)
     if (descriptor === undefined) continue
     const isAccessor = !objectHasOwn(descriptor, "value")
@@ -395,7 +394,7 @@ function writeGeneral(
 function withoutKey(keys: (string | symbol)[], left: string): (string | symbol)[] {
   const kept: (string | symbol)[] = newList()
   let count = 0
-  for (let i = 0; i < keys.length; i++) if (keys[i] !== left) kept[count++] = keys[i] as string | symbol
+  for (let i = 0; i < keys.length; i++) if (keys[i] !== left) kept[count++] = keys[i]!
   return kept
 }
 
@@ -424,7 +423,7 @@ function boxedStringKeys(object: object, length: number): (string | symbol)[] {
   const kept: (string | symbol)[] = newList()
   let count = 0
   // Own keys list the indices first, in order; `length` comes after them.
-  for (let i = length; i < keys.length; i++) if (keys[i] !== "length") kept[count++] = keys[i] as string | symbol
+  for (let i = length; i < keys.length; i++) if (keys[i] !== "length") kept[count++] = keys[i]!
   return kept
 }
 
@@ -434,6 +433,6 @@ function viewKeys(object: object, name: string | undefined, length: number): (st
   const keys = ownKeysOf(object)
   const kept: (string | symbol)[] = newList()
   let count = 0
-  for (let i = length; i < keys.length; i++) kept[count++] = keys[i] as string | symbol
+  for (let i = length; i < keys.length; i++) kept[count++] = keys[i]!
   return kept
 }

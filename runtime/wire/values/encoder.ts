@@ -13,6 +13,10 @@ import {
   arrayIsArray,
   ArrayPrototype,
   descriptorOf,
+  Float64ArrayOf,
+  Int16ArrayOf,
+  Int32ArrayOf,
+  Int8ArrayOf,
   isExtensible,
   MapOf,
   mapGet,
@@ -27,16 +31,21 @@ import {
   prototypeOf,
   symbolDescription,
   symbolKeyFor,
+  typedArrayBuffer,
+  Uint8ArrayOf,
   type Primitive,
 } from "../../../stdlib/intrinsics.ts"
+import { arraysArePlain } from "../../../stdlib/attribute-record.ts"
 import { candidateBrand, opaqueBuiltin, type Brand } from "../../../stdlib/brands.ts"
 import { isRecordedProxy } from "../../../stdlib/proxy-record.ts"
 import { pathStep, quoteText, symbolText } from "../../../stdlib/quote.ts"
 import { wellKnownSymbolName } from "./symbols.ts"
 import { writeFunction, writeOther, writeProxy } from "./encode-kinds.ts"
 import {
+  numbersMin,
   opArray,
   opNull,
+  opNumbers,
   opPlaceholder,
   opRef,
   opReference,
@@ -60,6 +69,19 @@ const frameSlots = 2
 
 /** Shapes remembered per prototype; a program's hot objects rarely alternate between more. */
 const recentShapesMax = 8
+
+/** An object of which only the first `position` slots are written. */
+interface Frame {
+  readonly kind: number
+  readonly object: object
+  /** Keys of fields; labels of the slots of a list. */
+  readonly list: unknown
+  position: number
+  /** The slot before `position` is being written; until then the frame only waits and is no part of the path. */
+  begun: boolean
+  readonly end: number
+  readonly below: Frame | undefined
+}
 
 interface Shape {
   readonly index: number
@@ -109,13 +131,9 @@ export class ValueEncoder {
   #plain = newPrototypeInfo(protoPlain)
   #null = newPrototypeInfo(protoNull)
   #shapeCount = 0
+  readonly #isSilent = objectPrototypeIsSilent()
   #scratch: unknown[] = newList()
-  #depth = 0
-  #kinds: number[] = newList()
-  #objects: unknown[] = newList()
-  #lists: unknown[] = newList()
-  #positions: number[] = newList()
-  #ends: number[] = newList()
+  #top: Frame | undefined
   #root = ""
 
   constructor(given: EncodeHooks, policy: EphemeralPolicy, limit: number) {
@@ -146,9 +164,9 @@ export class ValueEncoder {
   /** Writes one root and everything it reaches. `name` begins the paths of what is found there. */
   writeRoot(value: unknown, name: string): void {
     this.#root = name
-    this.#depth = 0
+    this.#top = undefined
     this.writeValue(value)
-    while (this.#depth > 0 && !this.stopped) this.#continueFrame()
+    while (this.#top !== undefined && !this.stopped) this.#continueFrame(this.#top)
   }
 
   put(item: Primitive): void {
@@ -227,14 +245,20 @@ export class ValueEncoder {
     else if (this.hooks.isProxy?.(object) === true) this.writeEphemeral(object, "a proxy")
     else if (typeof object === "function") writeFunction(this, object)
     else if (arrayIsArray(object)) {
-      if (!this.#writeArray(object)) writeOther(this, object, prototypeOf(object), "array", undefined)
+      if (!this.#writeArray(object)) writeOther(this, object, this.#prototypeOf(object), "array", undefined)
     } else {
-      const prototype = prototypeOf(object)
+      const prototype = this.#prototypeOf(object)
       const info =
         prototype === ObjectPrototype ? this.#plain : prototype === null ? this.#null : this.infoOf(prototype)
       if (info.mode >= 0 && !info.hasPrivateNames && this.#writeShaped(object, info)) return
       writeOther(this, object, prototype, info.brand, info)
     }
+  }
+
+  #prototypeOf(object: object): object | null {
+    const prototype = prototypeOf(object)
+    if (prototype === null || this.hooks.standInPrototype === undefined) return prototype
+    return this.hooks.standInPrototype(prototype) ?? prototype
   }
 
   infoOf(prototype: object): PrototypeInfo {
@@ -264,31 +288,47 @@ export class ValueEncoder {
     if (count === 0 && info.mode !== protoClass) return false
     if (objectNames(object).length !== count || objectSymbols(object).length !== 0) return false
     const scratch = this.#scratch
+    const isSilent = this.#isSilent
     for (let i = 0; i < count; i++) {
-      const descriptor = descriptorOf(object, keys[i] as string) as PropertyDescriptor
-      if (!isPlainData(descriptor)) return false
+      const descriptor = descriptorOf(object, keys[i]!) as PropertyDescriptor
+      if (!isPlainData(descriptor, isSilent)) return false
       scratch[i] = descriptor.value
     }
     this.mark(object)
     this.#writeShape(info, keys)
     this.weight += count * 2
-    for (let i = 0; i < count; i++) {
-      const value = scratch[i]
-      const type = typeof value
-      if (type === "object" ? value !== null : type === "function" || type === "symbol") {
-        this.#push(frameFields, object, keys, i, count)
-        return true
-      }
-      this.writeValue(value)
-    }
+    const written = this.#writeLeaves(scratch, count)
+    if (written < count) this.#push(frameFields, object, keys, written, count)
     return true
+  }
+
+  /** Writes the values up to the first that is no leaf, and returns how many that were. */
+  #writeLeaves(values: ArrayLike<unknown>, count: number): number {
+    const { table } = this
+    let at = this.length
+    let i = 0
+    for (; i < count; i++) {
+      const value = values[i]
+      const type = typeof value
+      if (type === "string") {
+        this.weight += (value as string).length
+        if (this.weight > this.limit) this.tooLarge = true
+      } else if (value === null) {
+        table[at++] = null
+        table[at++] = opNull
+        continue
+      } else if (type === "object" || type === "function" || type === "symbol") break
+      table[at++] = value as Primitive
+    }
+    this.length = at
+    return i
   }
 
   #writeShape(info: PrototypeInfo, keys: readonly string[]): void {
     const count = keys.length
     const { shapes } = info
     for (let i = 0; i < info.shapeCount && i < recentShapesMax; i++) {
-      const shape = shapes[i] as Shape
+      const shape = shapes[i]!
       if (sameKeys(shape.keys, keys)) {
         this.putOp(opShaped + shape.index)
         return
@@ -309,25 +349,28 @@ export class ValueEncoder {
     if (prototypeOf(array) !== ArrayPrototype || !isExtensible(array)) return false
     const count = array.length
     if (this.exceeds(count)) return true
-    if (objectNames(array).length !== count + 1 || objectSymbols(array).length !== 0) return false
-    for (let i = 0; i < count; i++) {
-      const descriptor = descriptorOf(array, i)
-      if (descriptor === undefined || !isPlainData(descriptor)) return false
-    }
-    if (descriptorOf(array, "length")?.writable !== true) return false
+    if (!hasPlainItems(array, count) || objectSymbols(array).length !== 0) return false
     this.mark(array)
+    if (count >= numbersMin && typeof array[0] === "number" && this.#writeNumbers(array as number[], count)) return true
     this.putOp(opArray)
     this.put(count)
     this.weight += count
-    for (let i = 0; i < count; i++) {
-      const value = array[i]
-      const type = typeof value
-      if (type === "object" ? value !== null : type === "function" || type === "symbol") {
-        this.#push(frameItems, array, undefined, i, count)
-        return true
-      }
-      this.writeValue(value)
-    }
+    const written = this.#writeLeaves(array, count)
+    if (written < count) this.#push(frameItems, array, undefined, written, count)
+    return true
+  }
+
+  #writeNumbers(array: number[], count: number): boolean {
+    const width = numberWidth(array, count)
+    if (width === 0) return false
+    if (this.exceeds(count * width)) return true
+    const numbers = new (
+      width === 1 ? Int8ArrayOf : width === 2 ? Int16ArrayOf : width === 4 ? Int32ArrayOf : Float64ArrayOf
+    )(count)
+    for (let i = 0; i < count; i++) numbers[i] = array[i]!
+    this.putOp(opNumbers)
+    this.put(width)
+    this.addChunk(new Uint8ArrayOf(typedArrayBuffer(numbers)), count * width)
     return true
   }
 
@@ -362,58 +405,56 @@ export class ValueEncoder {
     if (count > 0) this.#push(frameSlots, list, labels, 0, count)
   }
 
-  #push(kind: number, object: unknown, list: unknown, position: number, end: number): void {
-    const depth = this.#depth++
-    this.#kinds[depth] = kind
-    this.#objects[depth] = object
-    this.#lists[depth] = list
-    this.#positions[depth] = position
-    this.#ends[depth] = end
+  #push(kind: number, object: object, list: unknown, position: number, end: number): void {
+    this.#top = { kind, object, list, position, begun: false, end, below: this.#top }
   }
 
-  #continueFrame(): void {
-    const top = this.#depth - 1
-    const kind = this.#kinds[top] as number
-    const object = this.#objects[top] as Record<PropertyKey, unknown>
-    const keys = this.#lists[top] as string[]
-    const end = this.#ends[top] as number
-    let position = this.#positions[top] as number
-    while (position < end) {
-      const value = object[kind === frameFields ? (keys[position] as string) : position]
-      this.#positions[top] = ++position
-      this.writeValue(value)
-      if (this.#depth !== top + 1 || this.stopped) return
+  #continueFrame(frame: Frame): void {
+    const { kind, end } = frame
+    const object = frame.object as Record<PropertyKey, unknown>
+    const keys = frame.list as string[]
+    frame.begun = true
+    while (frame.position < end) {
+      const at = frame.position++
+      this.writeValue(object[kind === frameFields ? keys[at]! : at])
+      if (this.#top !== frame || this.stopped) return
     }
-    this.#depth = top
-    // Dropped references: a finished frame must not keep a large graph alive in this list.
-    this.#objects[top] = undefined
-    this.#lists[top] = undefined
+    this.#top = frame.below
   }
 
   #path(): string {
-    let path = this.#root
-    for (let i = 0; i < this.#depth; i++) {
-      const at = (this.#positions[i] as number) - 1
-      const kind = this.#kinds[i]
-      if (kind === frameItems) path += `[${at}]`
-      else if (kind === frameFields) path += pathStep((this.#lists[i] as string[])[at] as string)
-      else path += slotStep(this.#objects[i] as unknown[], this.#lists[i] as SlotLabels, at)
+    let path = ""
+    for (let frame = this.#top; frame !== undefined; frame = frame.below) {
+      if (!frame.begun) continue
+      const at = frame.position - 1
+      if (frame.kind === frameItems) path = `[${at}]${path}`
+      else if (frame.kind === frameFields) path = pathStep((frame.list as string[])[at]!) + path
+      else path = slotStep(frame.object as unknown[], frame.list as SlotLabels, at) + path
     }
-    return path
+    return this.#root + path
   }
 }
 
-/** Reads only what every data descriptor has itself; `writable` is missing on an accessor's, and a session may have put one on
- * `Object.prototype`, hence the last question. */
-function isPlainData(descriptor: PropertyDescriptor): boolean {
-  return descriptor.enumerable === true && descriptor.configurable === true && objectHasOwn(descriptor, "value")
-    ? descriptor.writable === true
-    : false
+/**
+ * Whether a descriptor is of plain data with every attribute on. An accessor's has no `writable`, and then the question goes to
+ * `Object.prototype`, where a session may have put one: `objectPrototypeIsSilent` says that it has not.
+ */
+function isPlainData(descriptor: PropertyDescriptor, isSilent: boolean): boolean {
+  return (
+    descriptor.enumerable === true &&
+    descriptor.configurable === true &&
+    (isSilent || objectHasOwn(descriptor, "value")) &&
+    descriptor.writable === true
+  )
+}
+
+function objectPrototypeIsSilent(): boolean {
+  return !objectHasOwn(ObjectPrototype, "writable")
 }
 
 function slotStep(list: unknown[], labels: SlotLabels, at: number): string {
   if (labels === "set") return `{${at}}`
-  if (labels !== "map") return pathStep(labels[at] as string | symbol)
+  if (labels !== "map") return pathStep(labels[at]!)
   const key = list[at - (at % 2)]
   if (at % 2 === 0) return `{key ${at / 2}}`
   switch (typeof key) {
@@ -430,6 +471,42 @@ function slotStep(list: unknown[], labels: SlotLabels, at: number): string {
     case "object":
       return key === null ? ".get(null)" : `.get({key ${(at - 1) / 2}})`
   }
+  return ""
+}
+
+/**
+ * Whether an extensible array has an item at every index, and nothing else. Indices come first among own keys, so the last of
+ * exactly `count` keys is the last index only when all of them are indices.
+ */
+function hasPlainItems(array: unknown[], count: number): boolean {
+  if (arraysArePlain()) {
+    const keys = objectKeys(array)
+    return keys.length === count && (count === 0 || keys[count - 1] === `${count - 1}`)
+  }
+  if (objectNames(array).length !== count + 1) return false
+  const isSilent = objectPrototypeIsSilent()
+  for (let i = 0; i < count; i++) {
+    const descriptor = descriptorOf(array, i)
+    if (descriptor === undefined || !isPlainData(descriptor, isSilent)) return false
+  }
+  return descriptorOf(array, "length")?.writable === true
+}
+
+/** The bytes each number of an array needs, 0 when one of the items is no number. */
+function numberWidth(array: unknown[], count: number): number {
+  let low = 0
+  let high = 0
+  let isWhole = true
+  for (let i = 0; i < count; i++) {
+    const item = array[i]
+    if (typeof item !== "number") return 0
+    if (!isWhole) continue
+    if ((item | 0) !== item || (item === 0 && 1 / item < 0)) isWhole = false
+    else if (item < low) low = item
+    else if (item > high) high = item
+  }
+  if (!isWhole) return 8
+  return low >= -0x80 && high <= 0x7f ? 1 : low >= -0x8000 && high <= 0x7fff ? 2 : 4
 }
 
 function sameKeys(a: readonly string[], b: readonly string[]): boolean {

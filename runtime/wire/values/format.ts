@@ -27,10 +27,8 @@ export const opObject = 2
 export const opArrayGeneral = 3
 /** A dense array of ordinary items: length, items. */
 export const opArray = 4
-/** A dense array of numbers: length, chunk. The chunk holds them as doubles, so every NaN and -0 is exact. */
-export const opDoubles = 5
-/** The same for integers that fit 32 bits. */
-export const opIntegers = 6
+/** A dense array of numbers: bytes per number (1, 2, 4: signed integers; 8: doubles, so that every NaN and -0 is exact), chunk. */
+export const opNumbers = 5
 export const opSymbolWellKnown = 7
 export const opSymbolRegistered = 8
 export const opSymbolUnique = 9
@@ -76,6 +74,9 @@ export const attrWritable = 1
 export const attrEnumerable = 2
 export const attrConfigurable = 4
 export const attrAccessor = 8
+
+/** Arrays of at least this many numbers travel as bytes; shorter ones are no smaller that way. */
+export const numbersMin = 32
 
 /** Proxies of proxies are written by recursion, which a session must not be able to drive into the engine's stack limit. */
 export const proxyDepthMax = 64

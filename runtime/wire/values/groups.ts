@@ -51,14 +51,14 @@ export function encodeBindings(entries: ArrayLike<NamedValue>, hooks: EncodeHook
   let groupCount = 0
   let ephemeralCount = 0
   for (let i = 0; i < count; i++) {
-    const first = scanned[rootOf(scanned, i)] as Scanned
+    const first = scanned[rootOf(scanned, i)]!
     first.members[first.memberCount++] = i
   }
   for (let i = 0; i < count; i++) {
-    const { members, memberCount } = scanned[i] as Scanned
+    const { members, memberCount } = scanned[i]!
     if (memberCount === 0) continue
     if (memberCount === 1) {
-      const { name, table, chunks, ephemeral: found } = scanned[i] as Scanned
+      const { name, table, chunks, ephemeral: found } = scanned[i]!
       if (found === undefined) {
         const names: string[] = newList()
         names[0] = name
@@ -70,7 +70,7 @@ export function encodeBindings(entries: ArrayLike<NamedValue>, hooks: EncodeHook
     let cleanCount = 0
     const isTainted = anyEphemeral(scanned, members, memberCount)
     for (let m = 0; m < memberCount; m++) {
-      const member = scanned[members[m] as number] as Scanned
+      const member = scanned[members[m]!] as Scanned
       const found = isTainted ? firstEphemeral(member, hooks) : undefined
       if (found === undefined) clean[cleanCount++] = { name: member.name, value: member.value }
       else ephemeral[ephemeralCount++] = { name: member.name, what: found.what, path: found.path }
@@ -79,7 +79,7 @@ export function encodeBindings(entries: ArrayLike<NamedValue>, hooks: EncodeHook
     else if (cleanCount > 0) {
       // What held them together may have been the ephemeral one.
       const rest = encodeBindings(clean, hooks)
-      for (let g = 0; g < rest.groups.length; g++) groups[groupCount++] = rest.groups[g] as EncodedGroup
+      for (let g = 0; g < rest.groups.length; g++) groups[groupCount++] = rest.groups[g]!
     }
   }
   return { groups, ephemeral }
@@ -89,7 +89,7 @@ function scan(entries: NamedValue[], hooks: EncodeHooks): Scanned[] {
   const scanned: Scanned[] = newList()
   const encoder = new ValueEncoder(hooks, "scan", Infinity)
   for (let i = 0; i < entries.length; i++) {
-    const { name, value } = entries[i] as NamedValue
+    const { name, value } = entries[i]!
     if (i > 0) encoder.restart()
     let parent = i
     encoder.onShared = (id) => {
@@ -120,7 +120,7 @@ function ownerOf(scanned: Scanned[], count: number, id: number): number {
   let high = count - 1
   while (low < high) {
     const middle = (low + high + 1) >> 1
-    if ((scanned[middle] as Scanned).firstId <= id) low = middle
+    if (scanned[middle]!.firstId <= id) low = middle
     else high = middle - 1
   }
   return rootOf(scanned, low)
@@ -131,20 +131,20 @@ function join(scanned: Scanned[], own: number, other: number): number {
   if (own >= scanned.length) return other
   const root = rootOf(scanned, own)
   const first = root < other ? root : other
-  ;(scanned[root] as Scanned).parent = first
-  ;(scanned[other] as Scanned).parent = first
+  scanned[root]!.parent = first
+  scanned[other]!.parent = first
   return first
 }
 
 function rootOf(scanned: Scanned[], index: number): number {
   let root = index
-  while ((scanned[root] as Scanned).parent !== root) root = (scanned[root] as Scanned).parent
+  while (scanned[root]!.parent !== root) root = scanned[root]!.parent
   return root
 }
 
 function anyEphemeral(scanned: Scanned[], members: number[], count: number): boolean {
   for (let m = 0; m < count; m++) {
-    if ((scanned[members[m] as number] as Scanned).ephemeral !== undefined) return true
+    if ((scanned[members[m]!] as Scanned).ephemeral !== undefined) return true
   }
   return false
 }
@@ -164,10 +164,10 @@ function encodeTogether(entries: NamedValue[], hooks: EncodeHooks): EncodedGroup
   encoder.put(formatVersion)
   encoder.put(count)
   for (let i = 0; i < count; i++) {
-    names[i] = (entries[i] as NamedValue).name
+    names[i] = entries[i]!.name
     encoder.put(names[i])
   }
-  for (let i = 0; i < count; i++) encoder.writeRoot((entries[i] as NamedValue).value, names[i] as string)
+  for (let i = 0; i < count; i++) encoder.writeRoot(entries[i]!.value, names[i]!)
   return { names, table: encoder.table, chunks: encoder.chunks }
 }
 
@@ -175,7 +175,7 @@ function sortedByName(entries: ArrayLike<NamedValue>): NamedValue[] {
   const names: string[] = newList()
   const byName = new MapOf<string, NamedValue>()
   for (let i = 0; i < entries.length; i++) {
-    const entry = entries[i] as NamedValue
+    const entry = entries[i]!
     names[i] = entry.name
     mapSet(byName, entry.name, entry)
   }

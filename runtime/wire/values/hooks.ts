@@ -12,7 +12,7 @@ export interface EncodeHooks {
   classOf?(prototype: object): { readonly name: string; readonly hasPrivateNames: boolean } | undefined
   /** A proxy the realm has no record of, as in the embedder's process; it is then described, never asked. */
   isProxy?(object: object): boolean
-  /** The prototype to treat this one as; the embedder's process names `Uint8Array.prototype` for Node's `Buffer.prototype`. */
+  /** The prototype to treat this one as: classes of the embedder mean nothing in a session, so its objects travel as what they extend. */
   standInPrototype?(prototype: object): object | undefined
   /** Encode only the bytes a view shows, as a buffer of its own. For Node's pooled Buffers, whose neighbours are none of ours. */
   readonly viewsAreSlices?: boolean

@@ -9,7 +9,7 @@
 // Unpacking believes nothing: whatever the bytes are, the result is primitives and byte arrays, or a `MalformedValueError`.
 
 import { Packr, Unpackr } from "msgpackr"
-import type { Primitive } from "../../../stdlib/intrinsics.ts"
+import { typedArrayByteLength, typedArrayName, typedArraySet, type Primitive } from "../../../stdlib/intrinsics.ts"
 import { MalformedValueError } from "./malformed.ts"
 
 /** Distinguishes encoded values from other msgpack, and this envelope from a later one. */
@@ -51,7 +51,9 @@ export function packValue(value: PackedInput): Uint8Array {
       case "undefined":
         items[i] = item
         break
-      default:
+      case "object":
+      case "function":
+      case "symbol":
         if (item !== null) throw new MalformedValueError(`item ${i} of a table is a ${typeof item}`)
         items[i] = null
     }
@@ -59,8 +61,11 @@ export function packValue(value: PackedInput): Uint8Array {
   const chunks: Uint8Array[] = []
   for (let i = 0; i < value.chunks.length; i++) {
     const chunk: unknown = value.chunks[i]
-    if (!ArrayBuffer.isView(chunk)) throw new MalformedValueError(`chunk ${i} of a table is no byte array`)
-    chunks.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength))
+    if (typedArrayName(chunk) !== "Uint8Array") throw new MalformedValueError(`chunk ${i} of a table is no byte array`)
+    // Our own getter and method: the chunk is of a realm, and what stands on its prototypes may be a session's. `Buffer.from` reads them.
+    const copy = new Uint8Array(typedArrayByteLength(chunk))
+    typedArraySet(copy, chunk as Uint8Array)
+    chunks.push(copy)
   }
   return packr.pack([magic, items, exceptions, chunks])
 }

@@ -7,7 +7,7 @@ const symbolsByName = new MapOf<string, symbol>()
 const namesBySymbol = new MapOf<symbol, string>()
 
 for (let i = 0; i < wellKnownSymbolNames.length; i++) {
-  const name = wellKnownSymbolNames[i] as string
+  const name = wellKnownSymbolNames[i]!
   // Older engines lack the newest ones; a table that names such a one is refused by the decoder.
   const symbol: unknown = descriptorOf(SymbolOf, name)?.value
   if (typeof symbol === "symbol") {

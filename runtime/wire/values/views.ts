@@ -11,41 +11,38 @@ import {
   sharedByteLength,
   sharedGrowable,
   typedArrayByteLength,
+  typedArrayConstructors,
   typedArrayName,
   typedArrayOffset,
   typedArraySet,
   Uint8ArrayOf,
 } from "../../../stdlib/intrinsics.ts"
 
-/** The size of the largest item: growing by it shows in every view that follows its buffer. */
-const widestItemBytes = 8
-
+/** A typed array of one item that fills a buffer which can grow no further is taken to have a length of its own. */
 export function followsBuffer(view: object, buffer: ArrayBuffer): boolean {
-  const isDataView = typedArrayName(view) === undefined
+  const name = typedArrayName(view)
+  const isDataView = name === undefined
   const lengthOf = isDataView ? dataViewByteLength : typedArrayByteLength
+  const itemBytes = isDataView ? 1 : typedArrayConstructors[name]!.BYTES_PER_ELEMENT!
   const offset = isDataView ? dataViewOffset(view) : typedArrayOffset(view)
   const length = lengthOf(view)
   if (isShared(buffer)) {
     // A shared buffer only grows, so nothing can be tried; a view that ends where it ends is taken to follow it.
-    return sharedGrowable(buffer) === true && offset + length + widestItemBytes > sharedByteLength(buffer)
+    return sharedGrowable(buffer) === true && offset + length + itemBytes > sharedByteLength(buffer)
   }
   if (bufferResizable(buffer) !== true) return false
   const before = bufferByteLength(buffer)
-  if (offset + length + widestItemBytes <= before) return false
+  if (offset + length + itemBytes <= before) return false
+  const grows = bufferMaxLength(buffer) >= before + itemBytes
+  if (!grows && before < itemBytes) return false
   const bytes = new Uint8ArrayOf(before)
   typedArraySet(bytes, new Uint8ArrayOf(buffer))
-  try {
-    if (bufferMaxLength(buffer) >= before + widestItemBytes) {
-      bufferResize(buffer, before + widestItemBytes)
-      return lengthOf(view) !== length
-    }
-    if (before < widestItemBytes) return false
-    bufferResize(buffer, before - widestItemBytes)
-    return safeLength(lengthOf, view) === length - widestItemBytes && safeLength(lengthOf, view) > 0
-  } finally {
-    bufferResize(buffer, before)
-    typedArraySet(new Uint8ArrayOf(buffer), bytes)
-  }
+  bufferResize(buffer, grows ? before + itemBytes : before - itemBytes)
+  const after = safeLength(lengthOf, view)
+  const stillInside = isDataView ? after >= 0 : after > 0 || (offset > 0 && typedArrayOffset(view) === offset)
+  bufferResize(buffer, before)
+  typedArraySet(new Uint8ArrayOf(buffer), bytes)
+  return after !== length && stillInside
 }
 
 function isShared(buffer: object): boolean {

@@ -8,8 +8,10 @@ import type * as Decode from "../../../runtime/wire/values/decode.ts"
 import type * as Encode from "../../../runtime/wire/values/encode.ts"
 import type * as Groups from "../../../runtime/wire/values/groups.ts"
 import type * as References from "../../../stdlib/intrinsic-references.ts"
+import type * as Intrinsics from "../../../stdlib/intrinsics.ts"
 import type * as Proxies from "../../../stdlib/proxy-record.ts"
 import type * as Preview from "../../../stdlib/preview.ts"
+import type * as Attributes from "../../../stdlib/attribute-record.ts"
 import type * as Console from "../../../stdlib/format-console.ts"
 import type * as Errors from "../../../stdlib/describe-error.ts"
 
@@ -17,7 +19,9 @@ type RealmSide = Pick<typeof Encode, "encodeValue"> &
   Pick<typeof Groups, "encodeBindings"> &
   Pick<typeof Decode, "decodeValue" | "decodeBindings"> &
   Pick<typeof References, "captureIntrinsics"> &
+  Pick<typeof Intrinsics, "newList"> &
   Pick<typeof Proxies, "recordProxies"> &
+  Pick<typeof Attributes, "recordAttributes"> &
   Pick<typeof Preview, "preview"> &
   Pick<typeof Console, "formatConsole"> &
   Pick<typeof Errors, "describeError" | "errorToJson">
@@ -25,6 +29,8 @@ type RealmSide = Pick<typeof Encode, "encodeValue"> &
 export interface Realm extends RealmSide {
   run(source: string): unknown
   readonly global: Record<string, unknown>
+  /** Captured at boot, as the bridge does: later they may be a session's. */
+  newBytes(length: number): Uint8Array
   readonly references: ReturnType<RealmSide["captureIntrinsics"]>
 }
 
@@ -45,10 +51,12 @@ const exported = [
   "decodeBindings",
   "captureIntrinsics",
   "recordProxies",
+  "recordAttributes",
   "preview",
   "formatConsole",
   "describeError",
   "errorToJson",
+  "newList",
 ]
 
 const importLine = /^import\s[^;]*?from\s+"([^"]+)";?$/gm
@@ -86,5 +94,10 @@ export function bootRealm(): Realm {
   const side = script.runInContext(global) as RealmSide
   const references = side.captureIntrinsics(global)
   side.recordProxies(global)
-  return { ...side, global, references, run: (source) => vm.runInContext(source, global) }
+  side.recordAttributes()
+  const newBytes = vm.runInContext(
+    "const Bytes = Uint8Array; (length) => new Bytes(length)",
+    global,
+  ) as Realm["newBytes"]
+  return { ...side, newBytes, global, references, run: (source) => vm.runInContext(source, global) }
 }
