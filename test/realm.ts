@@ -133,7 +133,8 @@ export class TestSession implements NameTable {
   async eval(source: string): Promise<EvalResult> {
     const begun = this.begin(source)
     if ("rendered" in begun) return { status: "invalid", rendered: begun.rendered }
-    await begun.run.settled
+    const { run } = begun
+    if (run.state.how === "running") await new Promise<void>((resolve) => (run.ended = resolve))
     return this.#end(begun)
   }
 
