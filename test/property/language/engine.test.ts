@@ -27,7 +27,7 @@ function reset(): void {
   vm.runInContext("logged = []; fuel = 400", realm.context)
 }
 
-function logged(): string[] {
+function output(): string[] {
   return [...(realm.context["logged"] as string[])]
 }
 
@@ -36,9 +36,9 @@ function byEngine(source: string): Ended {
   realm.context["source"] = `"use strict";void 0;${source}`
   try {
     const value = vm.runInContext("show((0, eval)(source))", realm.context) as string
-    return { how: "ok", value, logged: logged() }
+    return { how: "ok", value, logged: output() }
   } catch (error) {
-    return { how: errorName(error), value: "", logged: logged() }
+    return { how: errorName(error), value: "", logged: output() }
   }
 }
 
@@ -57,7 +57,7 @@ function byUs(parts: readonly string[]): Ended {
     else ended = { how: "ok", value: (session.context["show"] as (value: unknown) => string)(value) }
     if (status !== "ok") break
   }
-  return { ...ended, logged: logged() }
+  return { ...ended, logged: output() }
 }
 
 /** What programs may differ in: none of it is a value that a program computes. */

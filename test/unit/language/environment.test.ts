@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest"
 import vm from "node:vm"
 import { compileDefinitions } from "../../../runtime/language/compile.ts"
-import type { Unit } from "../../../stdlib/environment.ts"
+import type { Finished, Unit } from "../../../stdlib/environment.ts"
 import { TestRealm, TestSession } from "../../realm.ts"
 
 /** Realm objects as ours. */
@@ -25,7 +25,7 @@ describe("what an eval changed", () => {
   ])("%s", (_what, evals, assigned, removed) => {
     for (const promotes of [true, false]) {
       const session = new TestSession({ promotes })
-      let finished
+      let finished: Finished | undefined
       for (const source of evals) finished = session.evalNow(source).finished
       expect([copy(finished!.assigned).toSorted(), copy(finished!.removed)]).toEqual([assigned, removed])
     }
@@ -56,7 +56,7 @@ describe("names", () => {
     ])
     const locals: [string, unknown, boolean][] = []
     environment.forEachLocal((...local) => locals.push(local))
-    expect(locals.toSorted()).toEqual([
+    expect(locals.toSorted(([a], [b]) => a.localeCompare(b))).toEqual([
       ["a", 2, true],
       ["b", 1, false],
       ["v", undefined, false],
