@@ -53,7 +53,8 @@ export class Ground {
     this.finding.checks += 1
     if (isTrue) return
     this.finding.failureCount += 1
-    if (this.finding.failures.length < failuresKept) this.finding.failures.push(what)
+    const { failures } = this.finding
+    if (failures.length < failuresKept && !failures.includes(what)) failures.push(what)
   }
 
   /** As `check`, for values that JSON can tell apart. */
