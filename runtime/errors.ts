@@ -33,6 +33,12 @@ export const errorKinds = {
   },
   host_unavailable: { code: -32012, retry: "same", when: "No host process became ready within its deadline." },
   overloaded: { code: -32013, retry: "same", when: "The hosts are at their memory limit and nothing can be evicted." },
+  too_many_requests: {
+    code: -32015,
+    retry: "same",
+    when: "A protocol connection has its maximum of requests under way.",
+  },
+  message_too_large: { code: -32016, retry: "never", when: "A protocol message is above its limit of bytes." },
   queue_full: { code: -32014, retry: "same", when: "A session's queue holds its maximum of waiting evals." },
   session_not_found: { code: -32020, retry: "fresh", when: "The session is unknown or closed." },
   session_busy: { code: -32021, retry: "same", when: "The session computes and the call could not wait longer." },

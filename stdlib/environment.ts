@@ -5,6 +5,7 @@
 // eval changed is known exactly, since every write goes through a cell: `finish` returns it and settles names whose declaration was never
 // reached. Nothing here undoes an eval: the realm of an interrupted one is thrown away.
 import { bindCell, Cell, restoreCell, unbindCell, type CellOwner, type CellState } from "./cell.ts"
+import { cleanError } from "./messages.ts"
 import { apply, arrayPush, createObject, deleteProperty, ErrorOfRealm, hasOwn, isSame } from "./intrinsics.ts"
 
 /** One factory of a unit: definitions that need each other are made together. */
@@ -43,6 +44,8 @@ export interface EnvironmentOptions {
   resolveFree?(name: string): { value: unknown } | undefined
   /** `import(specifier)`; the default rejects. */
   load?(specifier: unknown, options: unknown): Promise<unknown>
+  /** Tells the engine's errors from other values without running user code. Without it messages are not put right where session code catches them. */
+  isNativeError?(value: unknown): boolean
 }
 
 /** How a unit's statements ended, as far as they have. */
@@ -85,6 +88,8 @@ export class Environment implements CellOwner {
   /** For every name, the groups with a factory parameter of that name. */
   readonly #dependents: Record<string, UnitGroup[] | undefined> = createObject(null)
   readonly #options: EnvironmentOptions
+  /** What generated code calls, in definitions too. */
+  readonly #hooks: object
   #touched: Cell[] = []
   #size = 0
   /** `_` and `_error`: names of the session but no bindings. */
@@ -93,6 +98,20 @@ export class Environment implements CellOwner {
 
   constructor(options: EnvironmentOptions = {}) {
     this.#options = options
+    const { load, isNativeError } = options
+    this.#hooks = {
+      __proto__: null,
+      clean: (error: unknown) => {
+        if (isNativeError !== undefined) cleanError(error, isNativeError)
+        return error
+      },
+      load: async (specifier: unknown, attributes: unknown) => {
+        if (load === undefined)
+          throw new ErrorOfRealm("This session cannot load modules: `import()` is not available in it")
+        return await load(specifier, attributes)
+      },
+      meta: { __proto__: null },
+    }
   }
 
   // Names
@@ -235,6 +254,14 @@ export class Environment implements CellOwner {
     this.#settle()
   }
 
+  /** A definition whose declaration can no longer be made stays as a read-only local with the value it has. */
+  demote(name: string): void {
+    if (this.#definitions[name] === undefined) return
+    const { value } = this.#definitions[name]
+    this.#forget(name)
+    bindCell(this.cell(name), "readonly", value)
+  }
+
   #forget(name: string): void {
     if (this.#definitions[name] !== undefined) deleteProperty(this.#definitions, name)
   }
@@ -250,7 +277,7 @@ export class Environment implements CellOwner {
   }
 
   #instances(group: UnitGroup, run: Run): unknown[] {
-    const parameters: unknown[] = []
+    const parameters: unknown[] = [this.#hooks]
     const { dependencies, cells, make } = group
     for (let index = 0; index < dependencies.length; index++) {
       const name = dependencies[index]!
@@ -391,9 +418,9 @@ export class Environment implements CellOwner {
 
   #call(run: Run, statements: NonNullable<Unit["run"]>): void {
     const { cells } = run.unit
-    const parameters: unknown[] = [this.#hooks(run)]
+    const parameters: unknown[] = [this.#runHooks(run)]
     for (let index = 0; index < cells.length; index++) arrayPush(parameters, this.cell(cells[index]!))
-    const returned = apply(statements, undefined, parameters) as { v: unknown } | Promise<{ v: unknown }>
+    const returned: { v?: unknown } | Promise<{ v: unknown }> = apply(statements, undefined, parameters)
     if (hasOwn(returned, "v")) {
       const value = (returned as { v: unknown }).v
       if (isThenable(value)) run.settled = settleRun(run, value)
@@ -401,21 +428,14 @@ export class Environment implements CellOwner {
     } else run.settled = settleRun(run, returned, true)
   }
 
-  /** What generated code calls. */
-  #hooks(run: Run): object {
-    const { load } = this.#options
+  /** What the statements of a unit call besides. */
+  #runHooks(run: Run): object {
     return {
-      __proto__: null,
+      __proto__: this.#hooks,
       reach: (index: number) => this.#reach(run, index),
       keep: (cell: Cell, value: unknown) => {
         if (!isSame(cell.v, value) && run.state.how === "running") cell.w = value
       },
-      load: async (specifier: unknown, options: unknown) => {
-        if (load === undefined)
-          throw new ErrorOfRealm("This session cannot load modules: `import()` is not available in it")
-        return await load(specifier, options)
-      },
-      meta: { __proto__: null },
     }
   }
 
@@ -430,7 +450,8 @@ export class Environment implements CellOwner {
       const cell = this.cell(lexical[index]!)
       if (cell.state === "dead") restoreCell(cell)
     }
-    for (let index = 0; index < vars.length && how === "threw"; index++) {
+    for (let index = 0; index < vars.length; index++) {
+      if (how !== "threw") break
       const cell = this.cell(vars[index]!)
       if (cell.state === "local" && cell.v === undefined && cell.saved?.state === "free") unbindCell(cell, "free")
     }

@@ -18,6 +18,7 @@ import {
   setAdd,
   setHas,
 } from "./intrinsics.ts"
+import { nativeStackAccessor } from "./error-stack.ts"
 import { pathStep } from "./quote.ts"
 
 export interface IntrinsicReferences {
@@ -38,6 +39,8 @@ const hiddenRoots: readonly { name: string; make: () => unknown }[] = [
   { name: "%MapIterator%", make: () => prototypeOf(new Map().values()) },
   { name: "%SetIterator%", make: () => prototypeOf(new Set().values()) },
   { name: "%StringIterator%", make: () => prototypeOf(""[Symbol.iterator]()) },
+  { name: "%ErrorStackGetter%", make: () => nativeStackAccessor()[0] },
+  { name: "%ErrorStackSetter%", make: () => nativeStackAccessor()[1] },
   { name: "%RegExpStringIterator%", make: () => prototypeOf("".matchAll(/x/g)) },
 ]
 

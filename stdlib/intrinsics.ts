@@ -240,3 +240,11 @@ export const promiseThen = uncurryThis(Promise.prototype.then) as <T>(
   onFulfilled: (value: T) => unknown,
   onRejected?: (error: unknown) => unknown,
 ) => Promise<unknown>
+export const iteratorSymbol: symbol = Symbol.iterator
+export const stringIncludes = uncurryThis(String.prototype.includes) as (text: string, part: string) => boolean
+export const regExpExec = RegExp.prototype.exec
+export const regExpReplace = uncurryThis(RegExp.prototype[Symbol.replace]) as unknown as (
+  pattern: RegExp,
+  text: string,
+  replacement: string,
+) => string

@@ -64,7 +64,10 @@ export function actorProcess(actor: AnyActor, options: ActorProcessOptions = {})
       listener = told
       if (ended !== undefined) told(ended)
     },
-    receive: (message) => actor.send(message as EventObject),
+    receive: (message) => {
+      if (!isEvent(message)) throw new Error("An XState actor takes events: objects with a type.")
+      actor.send(message)
+    },
     describe: () => options.describe?.(actor) ?? describeSnapshot(snapshotOf(actor)),
   }
 }
@@ -76,12 +79,13 @@ interface SnapshotView {
 }
 
 function snapshotOf(actor: AnyActor): SnapshotView {
-  return actor.getSnapshot() as SnapshotView
+  const snapshot: SnapshotView = actor.getSnapshot()
+  return snapshot
 }
 
 /** XState keeps "stopped" apart from the snapshot for some logics, in a field it does not document. */
 function hasStopped(actor: AnyActor): boolean {
-  return "_processingStatus" in actor && (actor._processingStatus as unknown) === 2
+  return Reflect.get(actor, "_processingStatus") === 2
 }
 
 function describeSnapshot({ value }: SnapshotView): string {
@@ -94,22 +98,35 @@ function describeSnapshot({ value }: SnapshotView): string {
  * cannot take it, which ends the Node process although this process handle does take it.
  */
 function tameObservers(actor: AnyActor): void {
-  const target = actor as unknown as {
-    observers?: Set<{ error?: unknown }>
-    subscribe: (...args: unknown[]) => unknown
+  const observers: unknown = Reflect.get(actor, "observers")
+  for (const observer of observers instanceof Set ? observers : []) {
+    if (typeof observer === "object" && observer !== null && observer.error === undefined) observer.error = ignoreError
   }
-  const ignore = (): void => undefined
-  for (const observer of target.observers ?? []) observer.error ??= ignore
-  const subscribe = target.subscribe.bind(actor)
-  target.subscribe = (first: unknown, error?: unknown, complete?: unknown) => {
-    if (typeof first === "function") return subscribe(first, error ?? ignore, complete)
-    if (typeof first === "object" && first !== null && !("error" in first && first.error !== undefined)) {
+  const subscribe = actor.subscribe.bind(actor)
+  Reflect.set(
+    actor,
+    "subscribe",
+    (first: Observer | Observer["next"], error?: Observer["error"], complete?: () => void) => {
+      const observer: Observer = typeof first === "function" ? { next: first, error, complete } : (first ?? {})
       return subscribe({
-        next: (value: unknown) => (first as { next?: (value: unknown) => void }).next?.(value),
-        error: ignore,
-        complete: () => (first as { complete?: () => void }).complete?.(),
+        next: (value: unknown) => observer.next?.(value),
+        error: (thrown: unknown) => observer.error?.(thrown),
+        complete: () => observer.complete?.(),
       })
-    }
-    return subscribe(first, error, complete)
-  }
+    },
+  )
+}
+
+interface Observer {
+  next?: ((value: unknown) => void) | undefined
+  error?: ((thrown: unknown) => void) | undefined
+  complete?: (() => void) | undefined
+}
+
+function ignoreError(): void {
+  // The process handle has taken it; this observer did not ask to know.
+}
+
+function isEvent(message: unknown): message is EventObject {
+  return typeof message === "object" && message !== null && "type" in message && typeof message.type === "string"
 }

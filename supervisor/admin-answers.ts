@@ -1,8 +1,14 @@
 // Answers to admin requests that only read the state, and the checks before a child is added. Pure.
 import type { AdminError, ChildCounts, ChildEntry, NewChild, Refused } from "./admin.ts"
-import { checkChildSpec, type ResolvedChildSpec } from "./child-spec.ts"
-import { childById, inReverseOrder, inStartOrder } from "./children.ts"
-import type { SupervisorState } from "./decide.ts"
+import { checkChildSpec, type ResolvedChildSpec, type ResolvedFlags } from "./child-spec.ts"
+import { childById, inReverseOrder, inStartOrder, type Children } from "./children.ts"
+
+/** The part of a supervisor's state that answers are made from. */
+interface AdminView {
+  readonly flags: ResolvedFlags
+  readonly template: ResolvedChildSpec | undefined
+  readonly children: Children
+}
 
 export function refuse(error: AdminError): Refused {
   return { ok: false, error }
@@ -10,7 +16,7 @@ export function refuse(error: AdminError): Refused {
 
 /** What to start for a `startChild` request, or why not: the specification first, then the id, then the limit. */
 export function startRequest(
-  state: SupervisorState,
+  state: AdminView,
   child: NewChild,
 ): { readonly spec: ResolvedChildSpec; readonly args: readonly unknown[] } | Refused {
   const { flags, template, children } = state
@@ -36,7 +42,7 @@ export function startRequest(
 }
 
 /** Newest first, as OTP lists them. */
-export function listChildren({ children }: SupervisorState): readonly ChildEntry[] {
+export function listChildren({ children }: AdminView): readonly ChildEntry[] {
   return Array.from(inReverseOrder(children), ({ spec, status, process }) => ({
     id: children.hasIds ? spec.id : undefined,
     status,
@@ -45,7 +51,7 @@ export function listChildren({ children }: SupervisorState): readonly ChildEntry
   }))
 }
 
-export function countChildren({ children, template }: SupervisorState): ChildCounts {
+export function countChildren({ children, template }: AdminView): ChildCounts {
   const size = children.bySlot.size
   if (template !== undefined) {
     const isSupervisor = template.type === "supervisor"

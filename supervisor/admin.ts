@@ -1,7 +1,7 @@
 // Requests to a supervisor and their answers, as data.
 //
 // A refusal is an answer, since callers branch on it; only a supervisor that is gone or silent makes a call reject.
-import type { ChildSpec, ChildType, ResolvedChildSpec, SpecProblem } from "./child-spec.ts"
+import type { ChildSpec, ChildType, ResolvedChildSpec, SpecProblem, SupervisorSpec } from "./child-spec.ts"
 import type { ChildStatus } from "./children.ts"
 import type { Process } from "./process.ts"
 import type { ExitReason } from "./reason.ts"
@@ -41,8 +41,24 @@ export type NewChild = ChildSpec | readonly unknown[]
 
 export type Request =
   | { readonly op: "startChild"; readonly child: NewChild }
-  | { readonly op: "restartChild" | "deleteChild" | "getChildSpec"; readonly id: string }
   | { readonly op: "terminateChild"; readonly child: string | Process }
-  | { readonly op: "whichChildren" | "countChildren" }
+  | { readonly op: "restartChild"; readonly id: string }
+  | { readonly op: "deleteChild"; readonly id: string }
+  | { readonly op: "getChildSpec"; readonly id: string }
+  | { readonly op: "changeSpec"; readonly spec: SupervisorSpec }
+  | { readonly op: "whichChildren" }
+  | { readonly op: "countChildren" }
 
-export type Answer = StartAnswer | DoneAnswer | SpecAnswer | readonly ChildEntry[] | ChildCounts
+/** What each request is answered with. */
+export interface AnswerByOp {
+  readonly startChild: StartAnswer
+  readonly terminateChild: DoneAnswer
+  readonly restartChild: StartAnswer
+  readonly deleteChild: DoneAnswer
+  readonly getChildSpec: SpecAnswer
+  readonly changeSpec: DoneAnswer
+  readonly whichChildren: readonly ChildEntry[]
+  readonly countChildren: ChildCounts
+}
+
+export type Answer = AnswerByOp[Request["op"]]

@@ -26,7 +26,7 @@ export interface CallTarget {
 const timeoutMsDefault = 5000
 
 /** Rejects with kind `timeout`, `noproc`, `exited` (with the reason) or `calling_self`; with the callee's own error after `fail`. */
-export function call<Request, Answer>(target: Process, request: Request, options: CallTarget = {}): Promise<Answer> {
+export function call<Answer>(target: Process, request: unknown, options: CallTarget = {}): Promise<Answer> {
   const { timeoutMs = timeoutMsDefault, from } = options
   if (from === target) {
     return Promise.reject(new SupervisionError("calling_self", `Process '${target.label}' called itself.`))
@@ -54,7 +54,7 @@ export function call<Request, Answer>(target: Process, request: Request, options
         )
       }),
     )
-    const message: CallMessage<Request, Answer> = {
+    const message: CallMessage<unknown, Answer> = {
       type: "call",
       request,
       from,

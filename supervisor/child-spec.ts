@@ -100,6 +100,7 @@ export type SpecProblem =
   | { readonly kind: "missing_id" | "missing_start" }
   | {
       readonly kind:
+        | "invalid_supervisor_spec"
         | "invalid_child_spec"
         | "invalid_id"
         | "invalid_start"
@@ -133,6 +134,7 @@ const restartTypes: readonly unknown[] = ["permanent", "transient", "temporary"]
 const autoShutdowns: readonly unknown[] = ["never", "any_significant", "all_significant"]
 
 export function checkFlags(spec: SupervisorSpec): Checked<ResolvedFlags> {
+  if (typeof spec !== "object" || spec === null) return invalid("invalid_supervisor_spec", spec)
   const {
     strategy = "one_for_one",
     intensity = 1,
@@ -158,11 +160,9 @@ export function checkChildSpec(spec: unknown, autoShutdown: AutoShutdown = "neve
   if (typeof id !== "string") return invalid("invalid_id", id)
   if (typeof start !== "function") return invalid("invalid_start", start)
   if (!restartTypes.includes(restart)) return invalid("invalid_restart_type", restart)
-  if (significant === true && autoShutdown === "never") {
-    return badCombination("autoShutdown: never", "significant: true")
-  }
-  if (significant === true && restart === "permanent") return badCombination("restart: permanent", "significant: true")
   if (typeof significant !== "boolean") return invalid("invalid_significant", significant)
+  if (significant && autoShutdown === "never") return badCombination("autoShutdown: never", "significant: true")
+  if (significant && restart === "permanent") return badCombination("restart: permanent", "significant: true")
   if (type !== "worker" && type !== "supervisor") return invalid("invalid_child_type", type)
   const {
     shutdown = type === "worker" ? shutdownWorkerMs : "infinity",
@@ -176,6 +176,25 @@ export function checkChildSpec(spec: unknown, autoShutdown: AutoShutdown = "neve
     return invalid("invalid_start_timeout", startTimeoutMs)
   if (backoff !== undefined && !isBackoff(backoff)) return invalid("invalid_backoff", backoff)
   return { ok: true, value: { id, start, restart, shutdown, type, significant, name, startTimeoutMs, backoff } }
+}
+
+/** A supervisor's whole specification: what is checked before anything starts. */
+export interface ResolvedSupervisorSpec {
+  readonly flags: ResolvedFlags
+  readonly children: readonly ResolvedChildSpec[]
+}
+
+export function checkSupervisorSpec(spec: SupervisorSpec): Checked<ResolvedSupervisorSpec> {
+  const flags = checkFlags(spec)
+  if (!flags.ok) return flags
+  const { children = [] } = spec
+  if (!Array.isArray(children)) return invalid("invalid_child_spec", children)
+  const resolved = resolveChildSpecs(children, flags.value.autoShutdown)
+  if (!resolved.ok) return resolved
+  if (flags.value.strategy === "simple_one_for_one" && resolved.value.length !== 1) {
+    return invalid("bad_template", `${resolved.value.length} child specifications instead of one`)
+  }
+  return { ok: true, value: { flags: flags.value, children: resolved.value } }
 }
 
 /** Checks a whole list, duplicates included. `undefined`: nothing is wrong. */

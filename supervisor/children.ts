@@ -9,6 +9,9 @@ import { createTable, entriesDown, entriesUp, getAt, setAt, type OrderedTable } 
 import type { Process } from "./process.ts"
 import type { BackoffState } from "./restart.ts"
 
+/** Shared by all children without arguments. */
+export const noArguments: readonly unknown[] = []
+
 export type ChildStatus = "running" | "stopped" | "restarting"
 
 export interface Child {
@@ -24,11 +27,12 @@ export interface Child {
 
 export interface Children {
   readonly bySlot: OrderedTable<Child>
+  /** Only with ids; without, a child's slot is its process's serial number. */
   readonly slotByProcess: OrderedTable<number>
   readonly slotById: NameIndex
   readonly slotNext: number
   readonly restartingCount: number
-  /** The one template's flag: whether ids are indexed. */
+  /** `false` under `simple_one_for_one`. */
   readonly hasIds: boolean
 }
 
@@ -41,7 +45,7 @@ export function createChildren(specs: readonly ResolvedChildSpec[], hasIds: bool
     restartingCount: 0,
     hasIds,
   }
-  for (const spec of specs) children = addChild(children, spec, [], undefined)
+  for (const spec of specs) children = addChild(children, spec, noArguments, undefined)
   return children
 }
 
@@ -52,21 +56,17 @@ export function addChild(
   args: readonly unknown[],
   process: Process | undefined,
 ): Children {
-  const slot = children.slotNext
-  const child: Child = {
-    slot,
-    spec,
-    args,
-    status: process === undefined ? "stopped" : "running",
-    process,
-    backoff: undefined,
-  }
+  const { bySlot, slotByProcess, slotById, slotNext, restartingCount, hasIds } = children
+  const slot = hasIds || process === undefined ? slotNext : process.serial
+  const status = process === undefined ? "stopped" : "running"
+  const child: Child = { slot, spec, args, status, process, backoff: undefined }
   return {
-    ...children,
-    bySlot: setAt(children.bySlot, slot, child),
-    slotByProcess: process === undefined ? children.slotByProcess : setAt(children.slotByProcess, process.serial, slot),
-    slotById: children.hasIds ? put(children.slotById, spec.id, slot) : children.slotById,
+    bySlot: setAt(bySlot, slot, child),
+    slotByProcess: hasIds && process !== undefined ? setAt(slotByProcess, process.serial, slot) : slotByProcess,
+    slotById: hasIds ? put(slotById, spec.id, slot) : slotById,
     slotNext: slot + 1,
+    restartingCount,
+    hasIds,
   }
 }
 
@@ -81,10 +81,12 @@ export function childById(children: Children, id: string): Child | undefined {
 
 /** The child that this process is, or, while it is restarting, last was. */
 export function childByProcess(children: Children, process: Process): Child | undefined {
+  if (!children.hasIds) return getAt(children.bySlot, process.serial)
   const slot = getAt(children.slotByProcess, process.serial)
   return slot === undefined ? undefined : getAt(children.bySlot, slot)
 }
 
+/** A dynamic child moves to its new process's slot. */
 export function setRunning(children: Children, slot: number, process: Process): Children {
   return change(children, slot, "running", process)
 }
@@ -122,6 +124,29 @@ export function removeChild(children: Children, slot: number): Children {
   }
 }
 
+/**
+ * New specifications for a supervisor that runs. Children that are named keep their process and get the new specification; new ones are
+ * added stopped; the others stay as they are, behind the named ones in the start order.
+ */
+export function replaceSpecs(children: Children, specs: readonly ResolvedChildSpec[]): Children {
+  let replaced = createChildren([], true)
+  const carry = (spec: ResolvedChildSpec, before: Child | undefined): void => {
+    replaced = addChild(replaced, spec, noArguments, before?.status === "running" ? before.process : undefined)
+    if (before?.status === "restarting") replaced = setRestarting(replaced, replaced.slotNext - 1, before.backoff)
+  }
+  const named = new Set(specs.map(({ id }) => id))
+  for (const spec of specs) carry(spec, childById(children, spec.id))
+  for (const child of inStartOrder(children)) if (!named.has(child.spec.id)) carry(child.spec, child)
+  return replaced
+}
+
+/** A new template for dynamic children, also for those that run. */
+export function replaceTemplate(children: Children, template: ResolvedChildSpec): Children {
+  let { bySlot } = children
+  for (const child of inStartOrder(children)) bySlot = setAt(bySlot, child.slot, { ...child, spec: template })
+  return { ...children, bySlot }
+}
+
 export function inStartOrder(children: Children): Iterable<Child> {
   return values(entriesUp(children.bySlot))
 }
@@ -139,18 +164,28 @@ function change(
 ): Children {
   const before = getAt(children.bySlot, slot)
   if (before === undefined) return children
-  let { slotByProcess } = children
+  let { bySlot, slotByProcess } = children
+  let newSlot = slot
   if (before.process !== process) {
-    if (before.process !== undefined) slotByProcess = setAt(slotByProcess, before.process.serial, undefined)
-    if (process !== undefined) slotByProcess = setAt(slotByProcess, process.serial, slot)
+    if (children.hasIds) {
+      if (before.process !== undefined) slotByProcess = setAt(slotByProcess, before.process.serial, undefined)
+      if (process !== undefined) slotByProcess = setAt(slotByProcess, process.serial, slot)
+    } else if (process !== undefined) {
+      bySlot = setAt(bySlot, slot, undefined)
+      newSlot = process.serial
+    }
   }
+  const { spec, args } = before
+  const child: Child = { slot: newSlot, spec, args, status, process, backoff: backoff ?? before.backoff }
   const wasRestarting = before.status === "restarting" ? 1 : 0
   const isRestarting = status === "restarting" ? 1 : 0
   return {
-    ...children,
-    bySlot: setAt(children.bySlot, slot, { ...before, status, process, backoff: backoff ?? before.backoff }),
+    bySlot: setAt(bySlot, newSlot, child),
     slotByProcess,
+    slotById: children.slotById,
+    slotNext: children.slotNext,
     restartingCount: children.restartingCount + isRestarting - wasRestarting,
+    hasIds: children.hasIds,
   }
 }
 

@@ -3,7 +3,8 @@
 // Everything that waits or measures takes a clock, so that a whole tree runs on simulated time. The virtual clock moves only when
 // told to and fires timers in order of their due time, ties in order of creation.
 
-export type Timer = { readonly timer: unique symbol } | object
+/** What `setTimer` returned; only the clock that made it knows what it is. */
+export type Timer = object
 
 export interface Clock {
   /** Milliseconds on a scale that never goes back. */
@@ -18,6 +19,7 @@ const timerMsMax = 2 ** 31 - 1
 export const systemClock: Clock = {
   now: () => performance.now(),
   setTimer: (ms, fire) => setTimeout(fire, Math.min(ms, timerMsMax)),
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `setTimer` above made it
   clearTimer: (timer) => clearTimeout(timer as NodeJS.Timeout),
 }
 
@@ -31,7 +33,7 @@ interface VirtualTimer {
 export class VirtualClock implements Clock {
   #nowMs = 0
   #order = 0
-  readonly #timers = new Set<VirtualTimer>()
+  readonly #timers = new Map<Timer, VirtualTimer>()
 
   now(): number {
     return this.#nowMs
@@ -39,12 +41,12 @@ export class VirtualClock implements Clock {
 
   setTimer(ms: number, fire: () => void): Timer {
     const timer: VirtualTimer = { dueMs: this.#nowMs + ms, order: this.#order++, fire }
-    this.#timers.add(timer)
+    this.#timers.set(timer, timer)
     return timer
   }
 
   clearTimer(timer: Timer): void {
-    this.#timers.delete(timer as VirtualTimer)
+    this.#timers.delete(timer)
   }
 
   get timerCount(): number {
@@ -73,7 +75,7 @@ export class VirtualClock implements Clock {
 
   #next(): VirtualTimer | undefined {
     let first: VirtualTimer | undefined
-    for (const timer of this.#timers) {
+    for (const timer of this.#timers.values()) {
       if (
         first === undefined ||
         timer.dueMs < first.dueMs ||

@@ -4,6 +4,8 @@
 // tree of 32 ways, so a change copies one path of at most four short arrays at that size. Keys are handed out in growing order, which
 // keeps the tree dense and makes the order of keys the order of starts.
 
+/* oxlint-disable typescript/no-unsafe-type-assertion -- the level of a node, not the item, says whether it holds nodes or values */
+
 const ways = 32
 
 type Node<V> = readonly (Node<V> | V | undefined)[]

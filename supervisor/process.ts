@@ -46,7 +46,8 @@ export class Process {
   #watchers: ExitWatcher | ExitWatcher[] | undefined
   #links: Set<Process> | undefined
   #trap: TrapHandler | undefined
-  #isKilled = false
+  /** Set while it is being killed: the reason it dies of, whatever the thing behind it says in its last moment. */
+  #killReason: ExitReason | undefined
 
   constructor(system: System, like: ProcessLike, label: string) {
     this.serial = system.nextSerial()
@@ -150,8 +151,8 @@ export class Process {
   }
 
   #die(reason: ExitReason): void {
-    if (!this.isAlive || this.#isKilled) return
-    this.#isKilled = true
+    if (!this.isAlive || this.#killReason !== undefined) return
+    this.#killReason = reason
     let confirmed: void | Promise<void>
     try {
       confirmed = this.#like?.kill()
@@ -180,8 +181,9 @@ export class Process {
     }
   }
 
-  #end(reason: ExitReason): void {
+  #end(told: ExitReason): void {
     if (this.#exitReason !== undefined) return
+    const reason = this.#killReason ?? told
     this.#exitReason = reason
     this.#like = undefined
     this.#trap = undefined

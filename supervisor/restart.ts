@@ -7,7 +7,8 @@
 // | temporary | forgotten                            | forgotten, reported |
 //
 // Every attempt counts against the intensity, failed ones too; a group restart counts once.
-import type { ResolvedChildSpec, ResolvedFlags, RestartType, Shutdown } from "./child-spec.ts"
+import type { ResolvedChildSpec, RestartType, Shutdown } from "./child-spec.ts"
+import { createTable, getAt, setAt, type OrderedTable } from "./ordered-table.ts"
 import { isNormalEnd, isShutdownRecord, type ExitReason } from "./reason.ts"
 
 export interface ExitVerdict {
@@ -21,17 +22,29 @@ export function judgeExit(restart: RestartType, reason: ExitReason): ExitVerdict
   return { isReported: true, isRestarted: restart === "transient" }
 }
 
+/** The times of restarts that still count: a queue, so that a high intensity costs no more than a low one. */
 export interface RestartWindow {
-  readonly isExceeded: boolean
-  /** Times of the restarts that still count, the newest last. Never longer than `intensity + 1`. */
-  readonly restarts: readonly number[]
+  readonly timesMs: OrderedTable<number>
+  readonly oldest: number
+  readonly next: number
 }
 
-/** Adds a restart now. A restart of exactly `periodMs` ago still counts. */
-export function addRestart(restarts: readonly number[], nowMs: number, flags: ResolvedFlags): RestartWindow {
-  const kept = restarts.filter((atMs) => nowMs - atMs <= flags.periodMs)
-  kept.push(nowMs)
-  return { isExceeded: kept.length > flags.intensity, restarts: kept }
+export const noRestarts: RestartWindow = { timesMs: createTable(), oldest: 0, next: 0 }
+
+/** Adds a restart now and forgets those before the period. A restart of exactly `periodMs` ago still counts. */
+export function addRestart(window: RestartWindow, nowMs: number, periodMs: number): RestartWindow {
+  let { timesMs, oldest } = window
+  for (; oldest < window.next; oldest++) {
+    const atMs = getAt(timesMs, oldest)
+    if (atMs !== undefined && nowMs - atMs <= periodMs) break
+    timesMs = setAt(timesMs, oldest, undefined)
+  }
+  return { timesMs: setAt(timesMs, window.next, nowMs), oldest, next: window.next + 1 }
+}
+
+/** One more than `intensity` restarts within the period is too many. */
+export function isExceeded(window: RestartWindow, intensity: number): boolean {
+  return window.next - window.oldest > intensity
 }
 
 /** Whether a child that was told to stop ended as asked; anything else is reported as a shutdown error. */

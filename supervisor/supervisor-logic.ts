@@ -4,7 +4,8 @@
 // event are part of its snapshot, and `Supervisor` carries them out. So a supervisor can be inspected and subscribed to like any other
 // actor, while its children are root actors of their own: XState's child map is copied on every spawn.
 import type { ActorLogic, Snapshot } from "xstate"
-import { createState, decide, type Command, type StampedEvent, type SupervisorState } from "./decide.ts"
+import { decide } from "./decide.ts"
+import { createState, type Command, type StampedEvent, type SupervisorState } from "./state.ts"
 import type { ResolvedChildSpec, ResolvedFlags } from "./child-spec.ts"
 
 export interface SupervisorInput {
@@ -27,7 +28,7 @@ export const supervisorLogic: ActorLogic<SupervisorSnapshot, StampedEvent, Super
   }),
   transition: (snapshot, event) => {
     // What XState's own `stop` sends to every logic.
-    if ((event.type as string) === "xstate.stop") {
+    if (event.type !== "turn") {
       return { status: "stopped", output: undefined, error: undefined, context: snapshot.context, commands: [] }
     }
     const { state, commands } = decide(snapshot.context, event)

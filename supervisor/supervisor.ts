@@ -4,10 +4,8 @@
 // waits for its answer the mailbox stands still; only that answer is let in. Whatever code of others it calls (a start, a stop, a
 // report) may throw, hang or never answer; none of that may reach the mailbox loop.
 import { createActor, type Actor } from "xstate"
-import { Deadlines } from "./deadlines.ts"
-import { adoptChild, isPromiseLike, readStart } from "./adopt.ts"
 import type {
-  Answer,
+  AnswerByOp,
   ChildCounts,
   ChildEntry,
   DoneAnswer,
@@ -17,23 +15,23 @@ import type {
   StartAnswer,
 } from "./admin.ts"
 import {
-  checkFlags,
+  checkSupervisorSpec,
   formatProblem,
-  resolveChildSpecs,
-  type ResolvedChildSpec,
-  type ResolvedFlags,
+  type ResolvedSupervisorSpec,
   type SpecProblem,
-  type StartContext,
   type SupervisorSpec,
 } from "./child-spec.ts"
 import { childById, inStartOrder } from "./children.ts"
 import type { Clock, Timer } from "./clock.ts"
-import type { Command, SupervisorEvent, SupervisorState } from "./decide.ts"
 import { SupervisionError } from "./errors.ts"
+import { Mailbox } from "./mailbox.ts"
+import { PendingCalls } from "./pending-calls.ts"
 import { Process, type ProcessLike } from "./process.ts"
-import { formatReason, reasonOfThrown, type ExitReason } from "./reason.ts"
+import { formatReason, type ExitReason } from "./reason.ts"
 import type { Registry } from "./registry.ts"
 import type { Report } from "./report.ts"
+import { Starter } from "./starter.ts"
+import type { Command, SupervisorEvent, SupervisorState } from "./state.ts"
 import { supervisorLogic } from "./supervisor-logic.ts"
 import { System } from "./system.ts"
 
@@ -66,21 +64,11 @@ const callTimeoutMsDefault = 30_000
  * `start_failed` when a child did not start; those that had started are stopped again by then.
  */
 export async function startSupervisor(spec: SupervisorSpec, options: SupervisorOptions = {}): Promise<Supervisor> {
-  const flags = checkFlags(spec)
-  if (!flags.ok) throw invalidSpec(flags.problem)
-  const specs = resolveChildSpecs(spec.children ?? [], flags.value.autoShutdown)
-  if (!specs.ok) throw invalidSpec(specs.problem)
-  if (flags.value.strategy === "simple_one_for_one" && specs.value.length !== 1) {
-    throw invalidSpec({ kind: "bad_template", value: `${specs.value.length} child specifications instead of one` })
-  }
-  const supervisor = new Supervisor(flags.value, specs.value, options)
+  const checked = checkSupervisorSpec(spec)
+  if (!checked.ok) throw invalidSpec(checked.problem)
+  const supervisor = new Supervisor(checked.value, options)
   await supervisor.booted
   return supervisor
-}
-
-interface PendingCall {
-  readonly resolve: (answer: Answer) => void
-  readonly reject: (error: SupervisionError) => void
 }
 
 export class Supervisor {
@@ -92,23 +80,20 @@ export class Supervisor {
   readonly #actor: Actor<typeof supervisorLogic>
   readonly #onReport: ((report: Report) => void) | undefined
   readonly #random: () => number
-  readonly #context: StartContext
-  #mailbox: SupervisorEvent[] = []
-  #mailboxNext = 0
+  readonly #starter: Starter
+  readonly #calls: PendingCalls
+  readonly #mailbox = new Mailbox<SupervisorEvent>()
   #isPumpQueued = false
+  /** Events that came of this turn's own commands; they go before any message. */
   readonly #answers: SupervisorEvent[] = []
   #isTurning = false
-  #startSerial = 0
   #shutdownTimer: Timer | undefined
   readonly #restartTimers = new Set<Timer>()
-  #callSerial = 0
-  readonly #calls = new Map<number, PendingCall>()
-  readonly #deadlines: Deadlines
   #endListener: ((reason: ExitReason) => void) | undefined
   #bootDone: { resolve: () => void; reject: (error: SupervisionError) => void } | undefined
 
   /** Use `startSupervisor`, which checks the specification. */
-  constructor(flags: ResolvedFlags, specs: readonly ResolvedChildSpec[], options: SupervisorOptions) {
+  constructor({ flags, children }: ResolvedSupervisorSpec, options: SupervisorOptions) {
     this.name = options.name ?? "root"
     this.system =
       options.system ??
@@ -118,14 +103,15 @@ export class Supervisor {
       })
     this.#onReport = options.onReport
     this.#random = options.random ?? Math.random
-    this.#deadlines = new Deadlines(this.system.clock, (call) => this.#callExpired(call))
-    this.#actor = createActor(supervisorLogic, { input: { flags, specs } })
+    this.#calls = new PendingCalls(this.name, this.system.clock)
+    this.#actor = createActor(supervisorLogic, { input: { flags, specs: children } })
     // A throw in `decide` is a broken invariant: it ends this supervisor with that reason, and its parent decides.
     this.#actor.subscribe({ error: (thrown) => this.process.fail(thrown) })
     this.process = new Process(this.system, this.#asProcess(), this.name)
     this.process.watch((_process, reason) => this.#ended(reason))
     this.process.parent = options.parent
-    this.#context = { system: this.system, parent: this.process, name: this.name, onReport: this.#onReport }
+    const context = { system: this.system, parent: this.process, name: this.name, onReport: this.#onReport }
+    this.#starter = new Starter(context, this.#childEnded)
     this.booted = new Promise<void>((resolve, reject) => {
       this.#bootDone = { resolve, reject }
     })
@@ -146,41 +132,54 @@ export class Supervisor {
 
   /** Starts and adds a child; under `simple_one_for_one` pass the arguments for the template's start instead of a specification. */
   startChild(child: NewChild, options?: CallOptions): Promise<StartAnswer> {
-    return this.#call({ op: "startChild", child }, options) as Promise<StartAnswer>
+    return this.#ask({ op: "startChild", child }, options)
   }
 
   /** Stops a child by id, or by its process. The specification stays, except for temporary and dynamic children. */
   terminateChild(child: string | Process, options?: CallOptions): Promise<DoneAnswer> {
-    return this.#call({ op: "terminateChild", child }, options) as Promise<DoneAnswer>
+    return this.#ask({ op: "terminateChild", child }, options)
   }
 
   /** Starts a child that is stopped. */
   restartChild(id: string, options?: CallOptions): Promise<StartAnswer> {
-    return this.#call({ op: "restartChild", id }, options) as Promise<StartAnswer>
+    return this.#ask({ op: "restartChild", id }, options)
   }
 
   /** Forgets a child that is stopped. */
   deleteChild(id: string, options?: CallOptions): Promise<DoneAnswer> {
-    return this.#call({ op: "deleteChild", id }, options) as Promise<DoneAnswer>
+    return this.#ask({ op: "deleteChild", id }, options)
   }
 
   getChildSpec(id: string, options?: CallOptions): Promise<SpecAnswer> {
-    return this.#call({ op: "getChildSpec", id }, options) as Promise<SpecAnswer>
+    return this.#ask({ op: "getChildSpec", id }, options)
+  }
+
+  /**
+   * New flags and child specifications without touching what runs, as an OTP code change does it: children that are named keep their
+   * process, new ones are added stopped, others stay. What changed counts from the next start, stop or restart on.
+   */
+  changeSpec(spec: SupervisorSpec, options?: CallOptions): Promise<DoneAnswer> {
+    return this.#ask({ op: "changeSpec", spec }, options)
   }
 
   /** The children, the last started first. */
   whichChildren(options?: CallOptions): Promise<readonly ChildEntry[]> {
-    return this.#call({ op: "whichChildren" }, options) as Promise<readonly ChildEntry[]>
+    return this.#ask({ op: "whichChildren" }, options)
   }
 
   countChildren(options?: CallOptions): Promise<ChildCounts> {
-    return this.#call({ op: "countChildren" }, options) as Promise<ChildCounts>
+    return this.#ask({ op: "countChildren" }, options)
   }
 
   /** The running process of a child, now and without a message. It may end right after. */
   child(id: string): Process | undefined {
     const child = childById(this.state.children, id)
     return child?.status === "running" && child.process?.isAlive === true ? child.process : undefined
+  }
+
+  /** The running supervisor below this one that has this id. */
+  nested(id: string): Supervisor | undefined {
+    return this.child(id)?.like?.supervisor
   }
 
   /** The state as it is now; an immutable value. */
@@ -227,7 +226,7 @@ export class Supervisor {
   }
 
   #queuePump(): void {
-    if (this.#isPumpQueued || this.#mailboxNext >= this.#mailbox.length) return
+    if (this.#isPumpQueued || this.#mailbox.isEmpty) return
     this.#isPumpQueued = true
     this.system.queue.push(this.#pump)
   }
@@ -235,14 +234,7 @@ export class Supervisor {
   readonly #pump = (): void => {
     this.#isPumpQueued = false
     if (!this.process.isAlive || this.state.work !== undefined) return
-    const event = this.#mailbox[this.#mailboxNext++]
-    if (this.#mailboxNext >= this.#mailbox.length) {
-      this.#mailbox = []
-      this.#mailboxNext = 0
-    } else if (this.#mailboxNext > 1024 && this.#mailboxNext * 2 > this.#mailbox.length) {
-      this.#mailbox = this.#mailbox.slice(this.#mailboxNext)
-      this.#mailboxNext = 0
-    }
+    const event = this.#mailbox.take()
     if (event !== undefined) this.#turn(event)
   }
 
@@ -254,7 +246,7 @@ export class Supervisor {
     try {
       for (let next = this.#answers.shift(); next !== undefined; next = this.#answers.shift()) {
         if (!this.process.isAlive) break
-        this.#actor.send({ ...next, nowMs: this.system.clock.now(), random: this.#random() })
+        this.#actor.send({ type: "turn", event: next, nowMs: this.system.clock.now(), random: this.#random() })
         const { status, commands } = this.#actor.getSnapshot()
         if (status === "error" || status === "stopped") break
         for (const command of commands) this.#execute(command)
@@ -283,8 +275,13 @@ export class Supervisor {
   #execute(command: Command): void {
     const { clock } = this.system
     switch (command.do) {
-      case "start":
-        return this.#start(command.spec, command.args)
+      case "start": {
+        const started = this.#starter.start(command.spec, command.args, (event) => {
+          if (this.process.isAlive) this.#turn(event)
+        })
+        if (started !== undefined) this.#answers.push(started)
+        return undefined
+      }
       case "signal":
         // Already dead, with its end still on the way: that end is the answer. The message, when it comes, is about nobody.
         if (command.process.exitReason !== undefined) {
@@ -309,75 +306,11 @@ export class Supervisor {
       case "report":
         return this.#report(command)
       case "answer":
-        return this.#answer(command.call, command.answer)
+        return this.#calls.answer(command.call, command.answer)
       case "booted":
         return this.#bootDone?.resolve()
       case "exit":
         return this.#endListener?.(command.reason)
-    }
-  }
-
-  #start(spec: ResolvedChildSpec, args: readonly unknown[]): void {
-    const serial = ++this.#startSerial
-    const context: StartContext = { ...this.#context, name: `${this.name}/${spec.id}` }
-    let result: unknown
-    try {
-      result = spec.start(context, ...args)
-    } catch (thrown) {
-      this.#answers.push({ type: "child.notStarted", reason: reasonOfThrown(thrown) })
-      return
-    }
-    if (!isPromiseLike(result)) {
-      this.#answers.push(this.#settleStart(spec, context.name, result))
-      return
-    }
-    const isCurrent = (): boolean =>
-      this.process.isAlive && this.#startSerial === serial && this.state.work?.wait?.for === "start"
-    const timer = this.system.clock.setTimer(spec.startTimeoutMs, () => {
-      if (!isCurrent()) return
-      this.#startSerial++
-      this.#turn({ type: "child.notStarted", reason: { startTimeoutMs: spec.startTimeoutMs } })
-    })
-    result.then(
-      (value) => {
-        this.system.clock.clearTimer(timer)
-        if (isCurrent()) this.#turn(this.#settleStart(spec, context.name, value))
-        else this.#discardLate(value, context.name)
-      },
-      (thrown: unknown) => {
-        this.system.clock.clearTimer(timer)
-        if (isCurrent()) this.#turn({ type: "child.notStarted", reason: reasonOfThrown(thrown) })
-      },
-    )
-  }
-
-  #settleStart(spec: ResolvedChildSpec, name: string, value: unknown): SupervisorEvent {
-    const read = readStart(value)
-    if (read === "ignore") return { type: "child.ignored" }
-    if ("error" in read) return { type: "child.notStarted", reason: read.error }
-    let process: Process
-    try {
-      process = adoptChild(this.system, read.child, name)
-    } catch (thrown) {
-      return { type: "child.notStarted", reason: reasonOfThrown(thrown) }
-    }
-    process.parent = this.process
-    if (spec.name !== undefined && !this.system.registry.register(spec.name, process).ok) {
-      process.kill()
-      return { type: "child.notStarted", reason: { alreadyRegistered: spec.name } }
-    }
-    process.watch(this.#childEnded)
-    return { type: "child.started", process, info: read.info }
-  }
-
-  /** A start that nobody waits for any more has still made something: it must not live on unsupervised. */
-  #discardLate(value: unknown, name: string): void {
-    const read = readStart(value)
-    if (read === "ignore" || "error" in read) return
-    try {
-      adoptChild(this.system, read.child, name).kill()
-    } catch {
-      // It could not even be adopted: there is nothing to end.
     }
   }
 
@@ -406,45 +339,16 @@ export class Supervisor {
     }
   }
 
-  // ---- calls
-
-  #call(request: Request, { timeoutMs = callTimeoutMsDefault }: CallOptions = {}): Promise<Answer> {
-    return new Promise((resolve, reject) => {
-      if (!this.process.isAlive) {
-        reject(this.#goneError("noproc", this.process.exitReason ?? "noproc"))
-        return
-      }
-      const call = ++this.#callSerial
-      this.#calls.set(call, { resolve, reject })
-      this.#deadlines.add(call, timeoutMs)
-      this.#receive({ type: "call", call, request })
-    })
-  }
-
-  #answer(call: number, answer: Answer): void {
-    const pending = this.#calls.get(call)
-    // The caller's deadline has passed: a late answer is nobody's.
-    if (pending === undefined) return
-    this.#calls.delete(call)
-    this.#deadlines.delete(call)
-    pending.resolve(answer)
-  }
-
-  #callExpired(call: number): void {
-    const pending = this.#calls.get(call)
-    this.#calls.delete(call)
-    pending?.reject(
-      new SupervisionError(
-        "timeout",
-        `Supervisor '${this.name}' did not answer in time; the request was not taken back.`,
-      ),
-    )
-  }
-
-  #goneError(kind: "noproc" | "exited", exitReason: ExitReason): SupervisionError {
-    return new SupervisionError(kind, `Supervisor '${this.name}' has ended: ${formatReason(exitReason)}.`, {
-      exitReason,
-    })
+  #ask<R extends Request>(
+    request: R,
+    { timeoutMs = callTimeoutMsDefault }: CallOptions = {},
+  ): Promise<AnswerByOp[R["op"]]> {
+    if (!this.process.isAlive) {
+      return Promise.reject(this.#calls.goneError("noproc", this.process.exitReason ?? "noproc"))
+    }
+    const answer = this.#calls.open(timeoutMs, (call) => this.#receive({ type: "call", call, request }))
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `decide` answers every request with its own kind of answer
+    return answer as Promise<AnswerByOp[R["op"]]>
   }
 
   // ---- its own process
@@ -474,18 +378,15 @@ export class Supervisor {
     if (this.#shutdownTimer !== undefined) clock.clearTimer(this.#shutdownTimer)
     for (const timer of this.#restartTimers) clock.clearTimer(timer)
     this.#restartTimers.clear()
-    this.#deadlines.clear()
-    this.#mailbox = []
-    this.#mailboxNext = 0
+    this.#mailbox.clear()
+    this.#starter.abandon()
     if (this.#actor.getSnapshot().status === "active") this.#actor.stop()
     this.#bootDone?.reject(
       new SupervisionError("start_failed", `Supervisor '${this.name}' did not start: ${formatReason(reason)}.`, {
         exitReason: reason,
       }),
     )
-    const calls = [...this.#calls.values()]
-    this.#calls.clear()
-    for (const { reject } of calls) reject(this.#goneError("exited", reason))
+    this.#calls.endAll(reason)
   }
 }
 

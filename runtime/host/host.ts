@@ -104,7 +104,8 @@ export class Host {
       syncCallTimeoutMs: limits.syncCallTimeoutMs,
       memoryBytesMax: hosts.memoryBytesMax,
     }
-    const env: Record<string, string> = {}
+    // With an arena per thread, glibc keeps what dropped realms have freed.
+    const env: Record<string, string> = { MALLOC_ARENA_MAX: "2" }
     for (const name of inheritedVariables) if (process.env[name] !== undefined) env[name] = process.env[name]
     this.#child = spawn(
       process.execPath,
@@ -158,7 +159,7 @@ export class Host {
     })
   }
 
-  /** Keeps the worker from beginning the evals `from` to `to`; resolves with the one it is in, undefined when the host is gone. */
+  /** Keeps the worker from beginning the evals `from` to `to`; resolves with the last that has begun, undefined when the host is gone. */
   async fence(worker: number, from: number, to: number): Promise<number | undefined> {
     const { found, entered } = await this.#ask((request) => this.#control.send("fence", { request, worker, from, to }))
     return found === "gone" ? undefined : entered
@@ -230,7 +231,7 @@ export class Host {
         this.#waiting.get(message.request)?.({ found: message.found, entered: message.entered })
         break
       case "fenced":
-        this.#waiting.get(message.request)?.({ found: "alive", entered: message.entered })
+        this.#waiting.get(message.request)?.({ found: "alive", entered: message.begun })
         break
       case "syncCall": {
         const answer = this.#handlers.onSyncCall(message)

@@ -42,7 +42,7 @@ const control = new Link(
         case "fence":
           return control.send("fenced", {
             request: message.request,
-            entered: pool.fence(message.worker, message.from, message.to),
+            begun: pool.fence(message.worker, message.from, message.to),
           })
         case "syncReply":
           return pool.answer(message.worker, message)

@@ -101,7 +101,7 @@ export class ThreadPool {
     }, graceMs)
   }
 
-  /** Keeps the thread from beginning the evals `from` to `to`; returns the one it is in. */
+  /** Keeps the thread from beginning the evals `from` to `to`; returns the last one that has begun. */
   fence(worker: number, from: number, to: number): number {
     const thread = this.#threads.get(worker)
     return thread === undefined ? 0 : raiseFence(thread.words, from, to)

@@ -16,8 +16,12 @@ import type { Dispatched, Job, Tenant, WorkerSlotHandlers } from "./worker-slot.
 
 /** Evals sent ahead to one worker. At 8 the round trip is hidden behind work; more would only make recalls larger. */
 const pipelineDepth = 8
-/** Milliseconds of computing after which nothing more is put behind an eval. */
-const slowMs = 15
+/** Milliseconds of computing after which nothing more is put behind an eval, and what stands there is taken back. */
+const slowMs = 20
+/** Milliseconds of computing after which an eval counts as one that blocks its thread: another thread may then be started. */
+const blockingMs = 100
+/** Evals that wait for one worker while another is idle, from which on some move: a rebuild costs as much as fifty short evals. */
+const stealFrom = 64
 /** Time between looks at deadlines and slow evals, while any eval is under way. */
 const sweepMs = 10
 /** How long a stopped eval's worker may take to settle it once its loop is known to turn. */
@@ -216,6 +220,7 @@ export class Scheduler {
   }
 
   dispose(): void {
+    for (const worker of this.#workers()) worker.cancelDeadline()
     this.#cancelSweep?.()
     this.#cancelSweep = undefined
   }
@@ -239,9 +244,9 @@ export class Scheduler {
     const { tenant } = job
     const home = tenant.worker
     if (home !== undefined && home.state === "ready") {
-      if (tenant.apart === 0 && this.#hasRoom(home)) return this.#dispatch(home, job)
-      if (tenant.holdsEphemerals) {
-        if (home.depth === 0) return this.#dispatch(home, job)
+      if (this.#hasRoom(home) && (tenant.apart === 0 || isAlone(home))) return this.#dispatch(home, job)
+      // Waiting for a short while is cheaper than a rebuild, and what only the realm holds cannot move at all.
+      if (tenant.holdsEphemerals || (tenant.apart === 0 && !home.isSlow)) {
         home.waiting.push(job)
         return "placed"
       }
@@ -286,7 +291,7 @@ export class Scheduler {
     for (const slot of this.#hosts.values()) {
       if (slot.group !== group) continue
       for (const worker of slot.workers) {
-        if (this.#hasRoom(worker) && worker.depth === 0 && worker.parked.size === 0) return worker
+        if (this.#hasRoom(worker) && isAlone(worker)) return worker
       }
     }
     return undefined
@@ -300,9 +305,10 @@ export class Scheduler {
       return
     }
     if (hosts.some((slot) => slot.workers.some((worker) => worker.state === "starting"))) return
-    // Depth alone is load, not need: only where every thread is stuck behind a slow head or parked evals does one more help.
+    // Depth alone is load, not need: only where every thread is blocked by a long eval or has parked ones does one more help.
+    const now = this.#clock.now()
     const crowded = hosts.every((slot) =>
-      slot.workers.every((worker) => worker.isSlow || worker.parked.size > 0 || worker.isRevoking),
+      slot.workers.every((worker) => worker.parked.size > 0 || now - (worker.inFlight[0]?.begunAt ?? now) > blockingMs),
     )
     if (!crowded) return
     let fewest: HostSlot | undefined
@@ -329,7 +335,7 @@ export class Scheduler {
     const worker = new WorkerSlot(slot.host, index, this.#slotHandlers)
     slot.workers.push(worker)
     slot.host.grow(index, this.#listener, worker)
-    this.#clock.after(this.#limits.hostStartTimeoutMs, () => {
+    worker.cancelDeadline = this.#clock.after(this.#limits.hostStartTimeoutMs, () => {
       // A thread that never reports means a host whose pool no longer starts any.
       if (worker.state === "starting" && this.#hosts.has(slot.host)) slot.host.kill("thread-start-timeout")
     })
@@ -347,11 +353,37 @@ export class Scheduler {
   }
 
   #onRoom(worker: WorkerSlot): void {
-    const next = worker.depth === 0 ? worker.waiting.shift() : undefined
-    if (next !== undefined) worker.dispatch(next)
+    while (worker.waiting.length > 0 && this.#hasRoom(worker)) worker.dispatch(worker.waiting.shift()!)
     if (this.#ready.size > 0) this.#pump()
+    if (worker.depth === 0) this.#steal(worker)
     const slot = this.#hosts.get(worker.host)
     if (slot?.isFull) this.#recycleIfIdle(slot)
+  }
+
+  /** An idle worker takes half of what waits for the busiest one of its group, when that is much. */
+  #steal(idle: WorkerSlot): void {
+    const slot = this.#hosts.get(idle.host)
+    if (slot === undefined || slot.isFull || !this.#hasRoom(idle)) return
+    let busiest: WorkerSlot | undefined
+    for (const other of this.#hosts.values()) {
+      if (other.group !== slot.group) continue
+      for (const worker of other.workers) {
+        if (worker.waiting.length >= (busiest?.waiting.length ?? stealFrom)) busiest = worker
+      }
+    }
+    if (busiest === undefined) return
+    const kept: Job[] = []
+    const moved: Job[] = []
+    for (const job of busiest.waiting) {
+      if (job.tenant.holdsEphemerals || moved.length >= busiest.waiting.length / 2) kept.push(job)
+      else moved.push(job)
+    }
+    busiest.waiting.splice(0, busiest.waiting.length, ...kept)
+    for (const job of moved) {
+      job.tenant.worker?.evict(job.tenant)
+      this.#ready.add(job)
+    }
+    this.#pump()
   }
 
   #resubmit(job: Job): void {
@@ -391,11 +423,22 @@ export class Scheduler {
       if (head !== undefined && now - head.begunAt > slowMs) {
         worker.isSlow = true
         if (worker.inFlight.length > 1) void worker.recallBehindHead()
+        this.#releaseWaiting(worker)
       }
       if (head !== undefined && now > head.deadlineAt) this.#expire(head)
       for (const parked of worker.parked.values()) if (now > parked.deadlineAt) this.#expire(parked)
     }
     if (this.#ready.size > 0) this.#pump()
+  }
+
+  /** Nobody waits behind a slow eval but those who must. */
+  #releaseWaiting(worker: WorkerSlot): void {
+    const kept: Job[] = []
+    for (const job of worker.waiting) {
+      if (job.tenant.holdsEphemerals) kept.push(job)
+      else this.#ready.add(job)
+    }
+    worker.waiting.splice(0, worker.waiting.length, ...kept)
   }
 
   #expire(dispatched: Dispatched): void {
@@ -444,7 +487,7 @@ export class Scheduler {
     if (slot === undefined) return
     if (slot.end !== undefined || slot.gone.has(worker.index)) return this.#workerLost(slot, worker)
     // Its host says why in a moment, or dies. A closed socket of a living thread is a fault: the host goes.
-    this.#clock.after(this.#limits.threadStopMs * 4, () => {
+    worker.cancelDeadline = this.#clock.after(this.#limits.threadStopMs * 4, () => {
       if (slot.workers.includes(worker)) worker.host.kill("worker-disconnected")
     })
   }
@@ -456,6 +499,7 @@ export class Scheduler {
     // A host killed from outside was nobody's fault; otherwise one eval is to blame and the others were its neighbours.
     const isOutside = gone === undefined && end !== undefined && end.entered === 0
     const because = gone?.because ?? end?.because ?? "host-killed"
+    worker.cancelDeadline()
     slot.workers.splice(slot.workers.indexOf(worker), 1)
     const [head, ...behind] = worker.inFlight
     const ended = [...(head === undefined ? [] : [head]), ...worker.parked.values()]
@@ -482,7 +526,11 @@ export class Scheduler {
 
   #forgetWorker(slot: HostSlot, index: number): void {
     const at = slot.workers.findIndex((it) => it.index === index)
-    if (at !== -1) slot.workers.splice(at, 1)[0]!.state = "gone"
+    const [forgotten] = at === -1 ? [] : slot.workers.splice(at, 1)
+    if (forgotten !== undefined) {
+      forgotten.state = "gone"
+      forgotten.cancelDeadline()
+    }
     if (slot.end === undefined && slot.workers.length === 0) this.#grow(slot)
   }
 
@@ -497,6 +545,10 @@ export class Scheduler {
   *#workers(): Iterable<WorkerSlot> {
     for (const slot of this.#hosts.values()) yield* slot.workers
   }
+}
+
+function isAlone(worker: WorkerSlot): boolean {
+  return worker.depth === 0 && worker.parked.size === 0
 }
 
 function isBusy(worker: WorkerSlot, tenant: Tenant): boolean {

@@ -84,6 +84,8 @@ export class WorkerSlot {
   state: "starting" | "ready" | "gone" = "starting"
   /** The head has computed so long that nothing more is put behind it. */
   isSlow = false
+  /** Cancels the deadline that runs against it: to report when it starts, to be explained when its connection has closed. */
+  cancelDeadline: () => void = () => {}
   /** Fenced evals that the worker has not confirmed to have skipped. */
   readonly #revoked = new Set<number>()
   readonly #handlers: WorkerSlotHandlers
@@ -101,6 +103,7 @@ export class WorkerSlot {
     this.#link = link
     if (this.state === "starting") {
       this.state = "ready"
+      this.cancelDeadline()
       this.#handlers.onReady(this)
     } else link.abort()
     return {
@@ -173,14 +176,14 @@ export class WorkerSlot {
     const [first, last] = [behind[0], behind.at(-1)]
     if (first === undefined || last === undefined || this.isRevoking) return
     for (const { seq } of behind) this.#revoked.add(seq)
-    const entered = await this.host.fence(this.index, first.seq, last.seq)
+    const begun = await this.host.fence(this.index, first.seq, last.seq)
     // A host that is gone takes the worker's link with it, which returns what has not begun.
-    if (entered === undefined || this.state === "gone") return
+    if (begun === undefined || this.state === "gone") return
     for (const dispatched of behind) {
-      // Evals begin in order, so everything up to the entered one has begun and is not skipped.
-      if (dispatched.seq <= entered) this.#revoked.delete(dispatched.seq)
+      if (dispatched.seq <= begun) this.#revoked.delete(dispatched.seq)
       else if (this.inFlight.includes(dispatched)) this.#return(dispatched)
     }
+    if (!this.isRevoking) this.#handlers.onRoom(this)
   }
 
   /** Ends the connection from this side; the thread's task then ends by itself. */
@@ -257,6 +260,8 @@ export class WorkerSlot {
         this.#revoked.delete(message.seq)
         const dispatched = this.inFlight.find((it) => it.seq === message.seq)
         if (dispatched !== undefined) this.#return(dispatched)
+        // Until the last one is confirmed nothing new was sent here.
+        if (!this.isRevoking) this.#handlers.onRoom(this)
         break
       }
       case "missing": {

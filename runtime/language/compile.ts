@@ -31,6 +31,8 @@ export interface CompiledDefinition {
   dependencies: string[]
   /** Names it reaches through cells. */
   cells: string[]
+  /** Names that it reads when it is made, not when it is called. */
+  readsWhenMade: string[]
   hoisted: boolean
   hasPrivateNames: boolean
 }
@@ -49,6 +51,13 @@ export interface CompiledUnit {
   captures: string[]
   /** Locals that became variables of the eval; the unit can be reused while none of them is captured. */
   promoted: string[]
+  /** Definitions of the session that it declares again as definitions; their dependents are made again. */
+  redefines: string[]
+  /**
+   * Definitions of the session that become locals. Whoever runs the unit first installs their dependents, compiled again
+   * (`compileDefinitions` with a table that says so), and demotes those that read the name when they were made.
+   */
+  replaces: string[]
   mentionsGlobalThis: boolean
   usesDirectEval: boolean
   assumes: [name: string, kind: NameKind | undefined][]
@@ -176,11 +185,14 @@ function prepare(source: string): Prepared | { valid: false; errors: Problem[] }
   return { valid: true, program, edits, analysis, special, original }
 }
 
-/** A name for our own things that no name of the source begins with. */
+/**
+ * What our own names begin with: no name of the source does. The `_` ends it, so that `$$_$x` can only be the cell of `$x` when a message
+ * is read back (`stack.ts`).
+ */
 function freeMarker(source: string): string {
-  let marker = "$$"
-  while (source.includes(marker)) marker += "$"
-  return marker
+  let dollars = "$$"
+  while (source.includes(`${dollars}_`)) dollars += "$"
+  return `${dollars}_`
 }
 
 class Assembly {
@@ -199,18 +211,19 @@ class Assembly {
 
   constructor(
     source: string,
-    { program, edits, analysis, special, original }: Prepared,
+    prepared: Prepared,
     names: NameTable,
     filename: string,
     locate: (offset: number) => Place,
     isForced: boolean,
   ) {
+    const { program, edits, analysis, special } = prepared
     this.#source = source
     this.#program = program
     this.#edits = edits
     this.#analysis = analysis
     this.#special = special
-    this.#original = original
+    this.#original = (offset) => prepared.original(offset)
     this.#filename = filename
     this.#locate = locate
     this.#isForced = isForced
@@ -222,6 +235,7 @@ class Assembly {
       },
       isRealmGlobal: (name) => names.isRealmGlobal(name),
       isCaptured: (name) => names.isCaptured?.(name) ?? true,
+      dependencies: (name) => names.dependencies?.(name),
     }
     this.#marker = freeMarker(edits.source)
   }
@@ -243,6 +257,7 @@ class Assembly {
     const plan = { candidates: valued, own, firstRunning, isAsync: this.#analysis.isAsync }
     const transform = new Transform(this.#edits, this.#analysis, this.#names, plan, marker, marked)
     transform.run(ofStatements)
+    this.#hooks()
     const groups = groupDefinitions(valued, (candidate) =>
       [...transform.definitionReads.get(candidate)!]
         .map((name) => own.get(name))
@@ -250,6 +265,23 @@ class Assembly {
         .map((target) => target!),
     )
     return this.#assemble(candidates, groups, transform)
+  }
+
+  /** Uses of our hooks: `import()`, `import.meta`, and the cleaning of what a `catch` caught. */
+  #hooks(): void {
+    const hooks = `${this.#marker}0`
+    const caught = `${this.#marker}2`
+    for (const { start, end, form } of this.#analysis.dynamicImports) {
+      this.#edits.replace(start, end, form === "call" ? `${hooks}.load` : `${hooks}.meta`)
+    }
+    for (const { param, paramEnd, name, body, bodyEnd } of this.#analysis.catches) {
+      if (name !== undefined) this.#edits.open(body, `${hooks}.clean(${name});`)
+      else {
+        this.#edits.open(param, `${caught}){let `)
+        this.#edits.replace(paramEnd, body, `=${hooks}.clean(${caught});{`)
+        this.#edits.close(bodyEnd, "}")
+      }
+    }
   }
 
   /** Hands every reference to the definition whose text holds it; returns the rest. */
@@ -272,7 +304,6 @@ class Assembly {
   }
 
   #assemble(candidates: readonly Candidate[], groups: readonly Group[], transform: Transform): CompiledUnit {
-    const marker = this.#marker
     const segments = new Segments()
     const output = new Output(segments)
     const indexes = new Map<Candidate, number>()
@@ -302,6 +333,8 @@ class Assembly {
       writes: [...transform.writes],
       captures: [...transform.captures],
       promoted: [...transform.promotions.values()].filter(({ kind }) => kind !== "read").map(({ name }) => name),
+      redefines: candidates.map(({ name }) => name).filter((name) => this.#wasDefinition(transform, name)),
+      replaces: fresh.declares.map(({ name }) => name).filter((name) => this.#names.kind(name) === "definition"),
       mentionsGlobalThis: this.#analysis.mentionsGlobalThis,
       usesDirectEval: this.#analysis.usesDirectEval,
       assumes: [...this.#assumes],
@@ -350,6 +383,10 @@ class Assembly {
     return { lexical, vars, cells: [...declares.keys()], declares: [...declares.values()] }
   }
 
+  #wasDefinition(transform: Transform, name: string): boolean {
+    return transform.isOwnDefinition(name) && this.#names.kind(name) === "definition"
+  }
+
   #isDefinition(transform: Transform, name: string): boolean {
     return transform.isOwnDefinition(name)
   }
@@ -375,7 +412,7 @@ class Assembly {
     output.write(
       `{first:${first},names:${JSON.stringify(names)},kinds:${JSON.stringify(members.map(({ kind }) => kind))},atStart:${JSON.stringify(atStart)},` +
         `isLate:${group.isLate},dependencies:${JSON.stringify([...dependencies])},cells:${JSON.stringify([...cells])},` +
-        `make:function ${marker}make(${[...dependencies, ...[...cells].map((name) => marker + name)].join(",")}){`,
+        `make:function ${marker}make(${[`${marker}0`, ...dependencies, ...[...cells].map((name) => marker + name)].join(",")}){`,
     )
     for (const { lead, start, end } of members) {
       output.write(lead)
@@ -422,9 +459,6 @@ class Assembly {
     }
     if (transform.firstRunning === body.length && hoisted.length === 0) return false
     holes.sort((a, b) => a.start - b.start)
-    for (const { start, end, form } of this.#analysis.dynamicImports) {
-      this.#edits.replace(start, end, form === "call" ? `${marker}0.load` : `${marker}0.meta`)
-    }
     output.write(
       `${this.#analysis.isAsync ? "async " : ""}function ${marker}run(${[`${marker}0`, ...cells.map((name) => marker + name)].join(",")}){let ${marker}1`,
     )
@@ -444,9 +478,7 @@ class Assembly {
     for (const { name, kind } of transform.promotions.values()) {
       if (kind === "fresh") {
         output.write(`,${name}=${marker}0`)
-        const isConst = this.#analysis.references.some(
-          (reference) => reference.name === name && reference.initialises === "const",
-        )
+        const isConst = this.#analysis.declared.get(name)?.keyword === "const"
         backs.push(`${name}===${marker}0||(${marker}${name}.${isConst ? "c" : "i"}=${name});`)
       } else {
         output.write(`,${name}=${marker}${name}.v`)
@@ -479,6 +511,7 @@ class Assembly {
       span,
       dependencies: [...(transform.definitionReads.get(candidate) ?? [])],
       cells: [...(transform.definitionCells.get(candidate) ?? [])],
+      readsWhenMade: candidate.readsWhenMade,
       hoisted,
       hasPrivateNames,
     }

@@ -153,7 +153,7 @@ export class Session implements Tenant, ShellSession {
    */
   async eval(source: string, options: EvalOptions = {}): Promise<Outcome> {
     this.#checkEval(source, options)
-    const shell = this.#shell ?? (await this.#activate())
+    const shell = await this.#ready()
     const evalId = this.#context.nextEvalId()
     this.lastUsedAt = this.#context.clock.now()
     if (options.timeoutMs === undefined && this.facts.evalTimeoutMs !== undefined) {
@@ -185,13 +185,13 @@ export class Session implements Tenant, ShellSession {
   /** Forgets every binding and definition, and the realm with them. Waits for its turn behind the evals that are queued. */
   async reset(): Promise<void> {
     this.#checkOpen()
-    await (this.#shell ?? (await this.#activate())).reset()
+    await (await this.#ready()).reset()
   }
 
   /** A new session that starts with what this one has committed. */
   async fork(): Promise<Session> {
     this.#checkOpen()
-    const shell = this.#shell ?? (await this.#activate())
+    const shell = await this.#ready()
     return shell.operate(() => {
       const state = copyState(this.state)
       loseRealm(state, "a fork copies what is committed, and this lives in the process of the session it came from")
@@ -202,7 +202,7 @@ export class Session implements Tenant, ShellSession {
   /** Names the state as it is committed now, to roll back to. A mark of the same name is replaced. */
   async mark(name: string): Promise<void> {
     this.#checkOpen()
-    const shell = this.#shell ?? (await this.#activate())
+    const shell = await this.#ready()
     await shell.operate(() => {
       this.#marks ??= new Map()
       this.#marks.set(name, copyState(this.state))
@@ -212,7 +212,7 @@ export class Session implements Tenant, ShellSession {
   /** Puts the session back to a mark, as a new commit. Resolves with the names that could not come back; fails with `mark_not_found`. */
   async rollback(name: string): Promise<{ lost: string[] }> {
     this.#checkOpen()
-    const shell = this.#shell ?? (await this.#activate())
+    const shell = await this.#ready()
     return shell.operate(() => {
       const marked = this.#marks?.get(name)
       if (marked === undefined) {
@@ -261,7 +261,7 @@ export class Session implements Tenant, ShellSession {
   passivate(): void {
     const shell = this.#shell
     if (shell === undefined || !shell.isIdle) return
-    this.#shell = undefined
+    this.#shell = this.#starting = undefined
     void shell.close()
   }
 
@@ -297,11 +297,20 @@ export class Session implements Tenant, ShellSession {
     }
   }
 
+  /** The shell, in the order of the calls: while it starts everybody waits, also those who could see it already. */
+  #ready(): Shell | Promise<Shell> {
+    return this.#starting ?? this.#shell ?? this.#activate()
+  }
+
   #activate(): Promise<Shell> {
-    this.#starting ??= this.#startShell().finally(() => {
-      this.#starting = undefined
-    })
-    return this.#starting
+    const starting = this.#startShell()
+    this.#starting = starting
+    const forget = (): void => {
+      if (this.#starting === starting) this.#starting = undefined
+    }
+    // A turn later: whoever waits for it goes on before those who come then.
+    starting.then(() => setImmediate(forget), forget)
+    return starting
   }
 
   async #startShell(): Promise<Shell> {
@@ -309,7 +318,7 @@ export class Session implements Tenant, ShellSession {
     await this.#context.startShell(this.id, () => {
       let onExit: ((reason: "normal" | { error: unknown }) => void) | undefined
       const started = new Shell(this, this.#context, (error) => {
-        if (this.#shell === started) this.#shell = undefined
+        if (this.#shell === started) this.#shell = this.#starting = undefined
         onExit?.(error === undefined ? "normal" : { error })
       })
       shell = started

@@ -147,7 +147,7 @@ export const fromHost = {
   beat: message(193, { nonce: int, rssBytes: int, externalBytes: int }),
   /** What an `interrupt` found: see `host/pool.ts`. */
   interrupted: message(194, { request: int, found: oneOf("alive", "behind", "terminating", "gone"), entered: int }),
-  fenced: message(195, { request: int, entered: int }),
+  fenced: message(195, { request: int, begun: int }),
   syncCall: message(196, {
     worker: int,
     callId: int,

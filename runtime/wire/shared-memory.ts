@@ -1,9 +1,9 @@
 // The few words that a worker thread shares with its host's main thread, so that the truth about a thread that does not answer can
 // still be read: which eval it entered last, whether its loop still turns, and which evals it must not begin any more.
 //
-// The fence is Dekker's handshake: the worker stores ENTERED and then reads the fence, the host stores the fence and then reads
-// ENTERED. Atomics are sequentially consistent, so at least one of them sees the other: a fenced eval is either not begun, or known to
-// have begun, and never both run and run again elsewhere.
+// The fence is Dekker's handshake: the worker stores BEGUN and then reads the fence, the host stores the fence and then reads BEGUN.
+// Atomics are sequentially consistent, so at least one of them sees the other: a fenced eval is either not begun, or known to have
+// begun, and never both run and run again elsewhere. An eval may be reported as begun and be skipped all the same; its worker says so.
 
 /** Sequence number of the eval whose code the thread entered last; 0 when none has been since the last turn. */
 export const ENTERED = 0
@@ -12,27 +12,29 @@ export const TURN = 1
 /** Evals numbered FENCE_FROM to FENCE_TO, both included, must not begin; FENCE_FROM 0 is no fence. */
 export const FENCE_FROM = 2
 export const FENCE_TO = 3
+/** Highest sequence number of an eval that has begun, or been looked at to begin. Evals begin in order. */
+export const BEGUN = 5
 /** 1 while the thread waits in a synchronous call; the host stores 0 and notifies when the answer is on the port. */
 export const WAITING = 4
 
 export type SharedWords = Int32Array<SharedArrayBuffer>
 
 export function allocateSharedWords(): SharedWords {
-  return new Int32Array(new SharedArrayBuffer(5 * Int32Array.BYTES_PER_ELEMENT))
+  return new Int32Array(new SharedArrayBuffer(6 * Int32Array.BYTES_PER_ELEMENT))
 }
 
 /** The worker's side: true when the eval may begin. */
 export function enter(words: SharedWords, seq: number): boolean {
-  Atomics.store(words, ENTERED, seq)
+  Atomics.store(words, BEGUN, seq)
   const from = Atomics.load(words, FENCE_FROM)
-  if (from === 0 || seq < from || seq > Atomics.load(words, FENCE_TO)) return true
-  Atomics.store(words, ENTERED, 0)
-  return false
+  if (from !== 0 && seq >= from && seq <= Atomics.load(words, FENCE_TO)) return false
+  Atomics.store(words, ENTERED, seq)
+  return true
 }
 
-/** The host's side: fences `from` to `to` and returns the eval that the thread is in, if any: it has begun although it may be fenced. */
+/** The host's side: fences `from` to `to` and returns the last eval that has begun: up to it, nothing was taken back. */
 export function raiseFence(words: SharedWords, from: number, to: number): number {
   Atomics.store(words, FENCE_TO, to)
   Atomics.store(words, FENCE_FROM, from)
-  return Atomics.load(words, ENTERED)
+  return Atomics.load(words, BEGUN)
 }

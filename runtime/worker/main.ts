@@ -40,7 +40,9 @@ import { Resident } from "./resident.ts"
 import { RunningEval } from "./running-eval.ts"
 import type { EvalMessage } from "./running-eval.ts"
 
-/** Output of a computing eval is pushed out this often, so that a long loop can be watched. */
+/** Writes of an eval that leave at once: the last line before an endless loop or a crash is the one that is wanted. */
+const promptFlushesMax = 64
+/** Later output of a computing eval is pushed out this often: a loop that prints would otherwise spend its time in system calls. */
 const outputFlushMs = 50
 /** Outcomes held back while more evals are waiting, to leave in one write. */
 const outcomesHeldMax = 4
@@ -301,7 +303,7 @@ class Worker {
     switch (op) {
       case opOutput:
         evl.write(a === "stderr" ? "stderr" : "stdout", String(b))
-        this.#pushOutput()
+        this.#pushOutput(evl)
         return undefined
       case opTimerSet:
         this.#setTimer(evl, a as number, b as number)
@@ -336,12 +338,13 @@ class Worker {
     }
   }
 
-  #pushOutput(): void {
+  #pushOutput(evl: RunningEval): void {
     const now = performance.now()
-    if (now - this.#flushedAt < outputFlushMs) return
+    if (evl.prompt >= promptFlushesMax && now - this.#flushedAt < outputFlushMs) return
+    evl.prompt += 1
     this.#flushedAt = now
-    // In the same turn: the loop may not come round for a long time.
-    if (this.#current !== undefined) this.#current.flush()
+    // In the same turn: the loop may not come round for a long time, and with a killed thread goes what it has not sent.
+    evl.flush()
     this.#link.flush()
   }
 

@@ -1,0 +1,138 @@
+// What the command line offers, and how its arguments are read. Wrong arguments are told with their remedy, and exit with 2.
+import { parseArgs } from "node:util"
+import type { ParseArgsConfig } from "node:util"
+import { packageVersion } from "../serve/version.ts"
+
+type Flags = NonNullable<ParseArgsConfig["options"]>
+type Values = Record<string, string | boolean | undefined>
+
+interface Command {
+  readonly usage: string
+  readonly doc: string
+  readonly flags: Flags
+  readonly argumentsMax: number
+  /** Resolves with the exit code. */
+  readonly run: (values: Values, operands: string[]) => Promise<number>
+}
+
+/** Wrong use of the command line: its message names the remedy. */
+class UsageError extends Error {
+  override readonly name = "UsageError"
+}
+
+const commands: Readonly<Record<string, Command>> = {
+  repl: {
+    usage: "nacre",
+    doc: "A prompt on a terminal; otherwise evaluates standard input and prints its value.",
+    flags: {},
+    argumentsMax: 0,
+    run: async () => {
+      if (process.stdin.isTTY) return (await import("./repl.ts")).replOnTerminal()
+      return (await import("./eval.ts")).evalSource({ kind: "file", path: "-" }, {})
+    },
+  },
+  eval: {
+    usage: "nacre eval [--timeout MS] [--json] (-e CODE | FILE | -)",
+    doc: "Evaluates TypeScript and prints the value; - is standard input. --json prints the whole outcome instead.",
+    flags: {
+      e: { type: "string", short: "e" },
+      timeout: { type: "string" },
+      json: { type: "boolean" },
+    },
+    argumentsMax: 1,
+    run: async (values, [file]) => {
+      const code = values["e"] as string | undefined
+      if ((code === undefined) === (file === undefined)) {
+        throw new UsageError("nacre eval needs either -e CODE, or one FILE, or - for standard input.")
+      }
+      const { evalSource } = await import("./eval.ts")
+      const source = code === undefined ? ({ kind: "file", path: file! } as const) : ({ kind: "code", code } as const)
+      const timeoutMs = timeoutOf(values["timeout"] as string | undefined)
+      return evalSource(source, { timeoutMs, json: values["json"] === true })
+    },
+  },
+  session: {
+    usage: "nacre session",
+    doc: "Serves the protocol (docs/PROTOCOL.md) on standard input and output.",
+    flags: {},
+    argumentsMax: 0,
+    run: async () => (await import("./session.ts")).serveSession(),
+  },
+  tree: {
+    usage: "nacre tree",
+    doc: "Starts a system with one session and prints its supervision tree.",
+    flags: {},
+    argumentsMax: 0,
+    run: async () => (await import("./tree.ts")).printSystemTree(),
+  },
+}
+
+/** Runs the command line; resolves with the exit code. */
+export async function run(argv: string[]): Promise<number> {
+  try {
+    return await dispatch(argv)
+  } catch (error) {
+    if (error instanceof UsageError) {
+      process.stderr.write(`nacre: ${error.message}\n`)
+      return 2
+    }
+    // A NacreError says what is wrong by itself; anything else is a defect, whose stack is worth having.
+    const known = error instanceof Error && "kind" in error
+    process.stderr.write(`nacre: ${known ? error.message : error instanceof Error ? error.stack : String(error)}\n`)
+    return 1
+  }
+}
+
+async function dispatch(argv: string[]): Promise<number> {
+  const [first] = argv
+  if (first === "--help" || first === "-h" || first === "help") return print(helpText())
+  if (first === "--version" || first === "-v") return print(packageVersion())
+  const isNamed = first !== undefined && !first.startsWith("-")
+  const name = isNamed ? first : "repl"
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined
+  if (command === undefined) {
+    const known = Object.keys(commands).join(", ")
+    throw new UsageError(`There is no command '${name}'; there are ${known}. To evaluate a file: nacre eval ${name}`)
+  }
+  const parsed = parse(command, isNamed ? argv.slice(1) : argv)
+  if (parsed.values["help"] === true) return print(`${command.usage}\n\n  ${command.doc}`)
+  return command.run(parsed.values, parsed.operands)
+}
+
+function parse(command: Command, args: string[]): { values: Values; operands: string[] } {
+  const options: Flags = { ...command.flags, help: { type: "boolean", short: "h" } }
+  let parsed
+  try {
+    parsed = parseArgs({ args, options, allowPositionals: true, strict: true })
+  } catch (error) {
+    // Node's own words name the argument; its advice about `--` is no help here.
+    const what = (error as Error).message.split(". ", 1)[0]!.replace(/\.?$/, ".")
+    throw new UsageError(`${what} Usage: ${command.usage}; see nacre --help.`)
+  }
+  if (parsed.positionals.length > command.argumentsMax) {
+    const extra = parsed.positionals[command.argumentsMax]
+    throw new UsageError(`Unexpected argument '${extra}'. Usage: ${command.usage}; see nacre --help.`)
+  }
+  return { values: parsed.values as Values, operands: parsed.positionals }
+}
+
+function timeoutOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  const timeoutMs = Number(text)
+  if (!Number.isInteger(timeoutMs) || timeoutMs < 1) {
+    throw new UsageError(`--timeout takes a whole number of milliseconds, such as --timeout 5000, not '${text}'.`)
+  }
+  return timeoutMs
+}
+
+function helpText(): string {
+  const lines = ["nacre: many live TypeScript sessions, supervised.", ""]
+  for (const { usage, doc } of Object.values(commands)) lines.push(`  ${usage}`, `      ${doc}`)
+  lines.push("", "  nacre --help | --version")
+  return lines.join("\n")
+}
+
+function print(text: string): number {
+  process.stdout.write(`${text}\n`)
+  return 0
+}

@@ -1,0 +1,242 @@
+// One client: what it said at `initialize`, its own session, its evals under way, and how it ends. The transport is someone else's.
+//
+// Requests begin in the order of their arrival, so that a client may send `sessions/open` and evals in it without waiting for answers:
+// what a request needs (the running system, its session) is awaited in one chain, and only then does its handler start. Nothing in the
+// chain waits for code: an eval is not waited for, so an `interrupt` behind it begins at once.
+import { NacreError, assert } from "../errors.ts"
+import type { EventListener, NacreEvent } from "../events.ts"
+import type { Nacre, OpenOptions } from "../nacre.ts"
+import type { Limits } from "../options.ts"
+import type { Outcome, OutputChunk } from "../session/outcome.ts"
+import type { Session } from "../session/session.ts"
+import { messageBytesMax } from "./framing.ts"
+import { kindsOf, methods, notifications, openOptions, parametersOf, protocolVersion } from "./methods.ts"
+import type { Call, Method } from "./methods.ts"
+import { Peer, requestsInFlightMax } from "./rpc.ts"
+import type { Request, RequestId, Transport } from "./rpc.ts"
+import { checkParameters } from "./schema.ts"
+import { packageVersion } from "./version.ts"
+
+/** What a connection is served from. The system may still be starting: `initialize` does not wait for it. */
+export interface ServeContext {
+  readonly nacre: Promise<Nacre>
+  readonly limits: Limits
+  /** Adds a listener for the system's events; returns what removes it. */
+  readonly subscribe: (listener: EventListener) => () => void
+  /** Hears of failures that are Nacre's own fault. */
+  readonly onInternal?: (error: unknown) => void
+}
+
+/** Which events a client asked for. */
+type Events = "none" | "own" | "all"
+
+type Initialize = Parameters<typeof openOptions>[0] & { session?: string | undefined; events?: Events | undefined }
+
+export class Connection {
+  readonly peer: Peer
+  /** Resolves with the exit code when the client has sent `exit`. */
+  readonly exited: Promise<number>
+  readonly #context: ServeContext
+  readonly #used = new Set<string>()
+  readonly #evals = new Map<RequestId, Session>()
+  #resolveExited!: (code: number) => void
+  #begun: Promise<unknown> = Promise.resolve()
+  #state: "new" | "initialized" | "shutting down" = "new"
+  #own: OpenOptions = { kind: "repl" }
+  #ownSession: Session | undefined
+  #events: Events = "own"
+  #unsubscribe: () => void = () => {}
+
+  constructor(transport: Transport, context: ServeContext) {
+    this.#context = context
+    this.peer = new Peer(transport, {
+      dispatch: (request) => this.#dispatch(request),
+      ...(context.onInternal === undefined ? {} : { onInternal: context.onInternal }),
+    })
+    this.exited = new Promise((resolve) => {
+      this.#resolveExited = resolve
+    })
+  }
+
+  /** The connection's own session, when it has been opened. */
+  get ownSession(): Session | undefined {
+    return this.#ownSession?.isClosed === true ? undefined : this.#ownSession
+  }
+
+  /** No more requests will come. Resolves when those under way have been answered. */
+  async endOfInput(): Promise<void> {
+    await this.peer.settled()
+  }
+
+  /** The client is gone: its evals are interrupted, its own session is closed unless it has a name. */
+  async close(): Promise<void> {
+    this.#unsubscribe()
+    this.peer.close()
+    if (this.#own.id === undefined) await this.#ownSession?.close()
+  }
+
+  // For handlers
+
+  initialize(params: Initialize): object {
+    if (this.#state !== "new")
+      throw new NacreError("invalid_request", "initialize: this connection has been initialized.")
+    this.#state = "initialized"
+    this.#own = { kind: "repl", ...openOptions(params) }
+    if (params.session !== undefined) this.#own.id = params.session
+    this.#events = params.events ?? "own"
+    if (this.#events !== "none") this.#unsubscribe = this.#context.subscribe((event) => this.#onEvent(event))
+    return {
+      protocolVersion,
+      server: { name: "nacre", version: packageVersion() },
+      profile: this.#own.profile ?? "standard",
+      kind: this.#own.kind,
+      positionEncoding: "utf-16",
+      limits: { ...withoutInfinity(this.#context.limits), requestsInFlightMax, messageBytesMax },
+      methods: Object.fromEntries(
+        Object.entries(methods).map(([name, row]) => [
+          name,
+          { doc: row.doc, params: parametersOf(row), result: row.result, fails: [...kindsOf(row)] },
+        ]),
+      ),
+      notifications,
+    }
+  }
+
+  /** Events about this session are the client's from now on. */
+  use(session: Session): void {
+    this.#used.add(session.id)
+  }
+
+  sendOutput(session: string, request: RequestId | undefined, chunk: OutputChunk): void {
+    if (request !== undefined) this.peer.notify("output", { session, request, ...chunk }, { mayDrop: true })
+  }
+
+  /** Remembers an eval while it is under way, so that `interrupt` finds it. */
+  async evaluating(session: Session, request: RequestId | undefined, ended: Promise<Outcome>): Promise<Outcome> {
+    if (request === undefined) return ended
+    this.#evals.set(request, session)
+    try {
+      return await ended
+    } finally {
+      this.#evals.delete(request)
+    }
+  }
+
+  async stopRequest(request: RequestId): Promise<boolean> {
+    if (!this.#evals.has(request)) {
+      const message = `Request ${JSON.stringify(request)} is no eval of this connection that is under way.`
+      throw new NacreError("eval_not_found", message)
+    }
+    return this.#stop(request)
+  }
+
+  /** Stops this connection's oldest eval of a session, which may not have reached its shell yet. */
+  async stopNext(session: Session): Promise<boolean> {
+    for (const [request, it] of this.#evals) if (it === session) return this.#stop(request)
+    return false
+  }
+
+  async shutdown(request: RequestId | undefined): Promise<void> {
+    this.#state = "shutting down"
+    const late = setTimeout(() => this.peer.cancelAll(request), this.#context.limits.drainMs)
+    await this.peer.settled(request)
+    clearTimeout(late)
+  }
+
+  exit(request: RequestId | undefined): void {
+    const isOrderly = this.#state === "shutting down"
+    if (!isOrderly) this.peer.cancelAll(request)
+    void this.peer.settled().then(() => this.#resolveExited(isOrderly ? 0 : 1))
+  }
+
+  async #stop(request: RequestId): Promise<boolean> {
+    this.peer.cancel(request)
+    await this.peer.answered(request)
+    return true
+  }
+
+  // Dispatch
+
+  #dispatch(request: Request): Promise<unknown> {
+    const begun = this.#begun.then(async () => {
+      const row = this.#check(request)
+      const call = await this.#prepare(row, request)
+      // Wrapped, so that waiting for it to begin is not waiting for it to end.
+      const ended = (async () => row.handle((request.params ?? {}) as never, call))()
+      return { ended, isBarrier: row.isBarrier === true }
+    })
+    // What this request fails of is its own answer; the next one begins all the same.
+    this.#begun = begun.then(({ ended, isBarrier }) => (isBarrier ? ended.then(nothing, nothing) : undefined), nothing)
+    return begun.then(({ ended }) => ended)
+  }
+
+  #check({ method, params }: Request): Method {
+    const row = Object.hasOwn(methods, method) ? methods[method] : undefined
+    if (row === undefined) {
+      const known = Object.keys(methods).join(", ")
+      throw new NacreError(
+        "method_not_found",
+        `There is no method ${JSON.stringify(method.slice(0, 100))}; there are: ${known}.`,
+      )
+    }
+    if (row.isAlways !== true && this.#state === "new") {
+      throw new NacreError("not_initialized", `${method}: send initialize first.`)
+    }
+    if (row.isAlways !== true && this.#state === "shutting down") {
+      throw new NacreError("invalid_request", `${method}: this connection is shutting down; only exit may follow.`)
+    }
+    if (Array.isArray(params)) {
+      throw new NacreError("invalid_options", `${method}: parameters are given by name, in an object, not in a list.`)
+    }
+    checkParameters(method, parametersOf(row), params ?? {})
+    return row
+  }
+
+  async #prepare(row: Method, request: Request): Promise<Call> {
+    const { needs } = row
+    const nacre = needs === "nothing" ? undefined : await this.#context.nacre
+    let session: Session | undefined
+    if (nacre !== undefined && (needs === "opens" || needs === "finds")) {
+      const id = (request.params as { session?: string } | undefined)?.session
+      session = id === undefined ? this.ownSession : nacre.session(id)
+      if (id !== undefined && session === undefined) {
+        throw new NacreError("session_not_found", `There is no session '${id}'; open it with sessions/open.`)
+      }
+      if (session === undefined && needs === "opens") session = this.#ownSession = await nacre.open(this.#own)
+      if (session !== undefined) this.use(session)
+    }
+    return {
+      connection: this,
+      request,
+      openSession: session,
+      get nacre() {
+        assert(nacre !== undefined, `${request.method} uses the system, which its row does not say`)
+        return nacre
+      },
+      get session() {
+        assert(session !== undefined, `${request.method} uses a session, which its row does not say`)
+        return session
+      },
+    }
+  }
+
+  #onEvent(event: NacreEvent): void {
+    if (this.#events === "own") {
+      if (!("session" in event) || event.type === "session.opened" || !this.#used.has(event.session)) return
+    }
+    if (event.type === "session.closed") this.#used.delete(event.session)
+    this.peer.notify("event", event)
+  }
+}
+
+function nothing(): void {}
+
+/** JSON has no Infinity: null says that there is no limit. */
+function withoutInfinity(limits: Limits): Record<string, number | null> {
+  return Object.fromEntries(
+    Object.entries(limits).map(([name, value]: [string, number | undefined]) => [
+      name,
+      value === undefined || value === Infinity ? null : value,
+    ]),
+  )
+}

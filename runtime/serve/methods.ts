@@ -1,0 +1,483 @@
+// Every method of the protocol, in one table: what it is for, its parameters and result, how it can fail, and what it does.
+//
+// Dispatch, validation, what `initialize` tells and docs/PROTOCOL.md are made from it, so that they cannot part. A handler is a few
+// lines over the embedding API; what a connection remembers is `connection.ts`. A method that works on a session says so with `session`
+// and gets its parameter `session` from here.
+import { inspect } from "node:util"
+import type { Nacre } from "../nacre.ts"
+import { NacreError } from "../errors.ts"
+import type { ErrorKind } from "../errors.ts"
+import type { OpenOptions } from "../nacre.ts"
+import { sessionKinds } from "../session/session.ts"
+import type { Session } from "../session/session.ts"
+import type { EvalOptions } from "../shell/shell.ts"
+import type { Connection } from "./connection.ts"
+import { isExactJson, outcomeJson } from "./json.ts"
+import type { Request } from "./rpc.ts"
+import type { Fields, FieldsOf, Type } from "./schema.ts"
+import { binding, milliseconds, outcome, outputChunk, profiles, sessionInfo, spanField } from "./shapes.ts"
+
+/** Changes when a client of the one before could misunderstand an answer. New methods and fields do not change it. */
+export const protocolVersion = 1
+
+/** What a handler works on. */
+export interface Call {
+  readonly connection: Connection
+  readonly request: Request
+  /** The running system. Fails a method whose row does not say that it needs one. */
+  readonly nacre: Nacre
+  /** The session the method works on. Fails a method whose row does not say that it opens one. */
+  readonly session: Session
+  /** As `session`, but without opening the connection's own. */
+  readonly openSession: Session | undefined
+}
+
+export interface Method<P extends Fields = Fields> {
+  readonly doc: string
+  readonly params: P
+  /** What it answers; the tests hold every answer to it. */
+  readonly result: Type
+  /** Kinds it can fail with, besides `commonKinds`. */
+  readonly fails: readonly ErrorKind[]
+  /**
+   * What it needs before it can begin: nothing; the running system; a session, of which the connection's own is opened when there is
+   * none yet (`opens`) or is not (`finds`).
+   */
+  readonly needs: "nothing" | "nacre" | "opens" | "finds"
+  /** May be called before `initialize`, and after `shutdown`. */
+  readonly isAlways?: true
+  /** Requests behind it begin when it has ended, because they may build on it. */
+  readonly isBarrier?: true
+  readonly handle: (params: FieldsOf<P>, call: Call) => unknown
+}
+
+/** What any request can fail with. */
+export const commonKinds = [
+  "parse_failed",
+  "invalid_request",
+  "invalid_options",
+  "method_not_found",
+  "message_too_large",
+  "too_many_requests",
+  "internal",
+] as const satisfies ErrorKind[]
+
+/** What a method can fail with when it needs the running system, besides. */
+export const nacreKinds = [
+  "not_initialized",
+  "nacre_stopped",
+  "nacre_failed",
+  "host_unavailable",
+] as const satisfies ErrorKind[]
+/** What a method can fail with when it works on a session, besides. */
+export const sessionKindsOfFailure = ["session_not_found", "session_limit"] as const satisfies ErrorKind[]
+
+/** Rows of a list in one answer. */
+const pageMax = 1_000
+const page = {
+  from: { type: "integer", min: 0, optional: true, doc: "How many to skip; default 0." },
+  count: {
+    type: "integer",
+    min: 1,
+    max: pageMax,
+    optional: true,
+    doc: `At most so many; default and maximum ${pageMax}.`,
+  },
+} as const satisfies Fields
+
+const sessionId = { type: "string", min: 1, max: 256 } as const
+
+const opening = {
+  kind: {
+    oneOf: sessionKinds,
+    optional: true,
+    doc: "What it is for. `repl` and `ide` sessions have no time limit for an eval.",
+  },
+  profile: { oneOf: profiles, optional: true, doc: 'What its code may call; default "standard".' },
+  principal: { type: "string", max: 256, optional: true, doc: "On whose behalf it runs; given to tools." },
+  evalTimeoutMs: {
+    ...milliseconds,
+    optional: true,
+    doc: "Milliseconds an eval may take unless it says otherwise; null for none.",
+  },
+} as const satisfies Fields
+
+function method<const P extends Fields>(row: Method<P>): Method {
+  // The table holds rows of many types; `dispatch` checks parameters before a handler sees them.
+  return row as unknown as Method
+}
+
+export const methods: Readonly<Record<string, Method>> = {
+  initialize: method({
+    doc: "Begins a connection; the first request. Answers before any host process is up.",
+    params: {
+      client: {
+        fields: {
+          name: { type: "string", doc: "Its name." },
+          version: { type: "string", optional: true, doc: "Its version." },
+        },
+        optional: true,
+        doc: "Who is calling.",
+      },
+      session: {
+        ...sessionId,
+        optional: true,
+        doc: "Id of the connection's own session. One with an id stays when the connection ends; by default it is fresh and goes with it.",
+      },
+      ...opening,
+      events: {
+        oneOf: ["none", "own", "all"],
+        optional: true,
+        doc: 'Which `event` notifications to send; default "own": those about sessions that this connection has used.',
+      },
+    },
+    result: {
+      fields: {
+        protocolVersion: {
+          type: "integer",
+          doc: "Changes when a client of the one before could misunderstand an answer.",
+        },
+        server: {
+          fields: { name: { type: "string", doc: "nacre" }, version: { type: "string", doc: "The package's." } },
+          doc: "Who answers.",
+        },
+        profile: { type: "string", doc: "Of the connection's own session." },
+        kind: { type: "string", doc: "Of the connection's own session." },
+        positionEncoding: { oneOf: ["utf-16"], doc: "Lines and columns are 1-based, columns in UTF-16 units." },
+        limits: { type: "json", doc: "Every limit by name; null for none." },
+        methods: { type: "json", doc: "The methods by name: `doc`, `params`, `result`, `fails`." },
+        notifications: { type: "json", doc: "What the server sends by itself: `doc`, `params`." },
+      },
+    },
+    fails: [],
+    needs: "nothing",
+    isAlways: true,
+    handle: (params, { connection }) => connection.initialize(params),
+  }),
+
+  eval: method({
+    doc: "Runs TypeScript in a session. Evals of one session run one after the other, in the order of the requests; whatever the code does, the answer is its outcome.",
+    params: {
+      code: { type: "string", doc: "The source text." },
+      file: { type: "string", max: 4096, optional: true, doc: "Its name in error positions; default the eval's id." },
+      line: { type: "integer", min: 1, optional: true, doc: "The number of its first line; default 1." },
+      timeoutMs: { ...milliseconds, optional: true, doc: "Milliseconds from when the code begins; null for none." },
+      atomic: { type: "boolean", optional: true, doc: "On any status but `ok` the session is as it was before." },
+      stream: {
+        type: "boolean",
+        optional: true,
+        doc: "Also send its output as `output` notifications while it runs; default true. The answer holds all of it either way.",
+      },
+      data: { type: "boolean", optional: true, doc: "Send `value.data`; default true." },
+    },
+    result: { fields: outcome },
+    fails: ["queue_full", "source_too_large", "overloaded", "would_deadlock"],
+    needs: "opens",
+    handle: async (params, { connection, request, session }) => {
+      const options: EvalOptions = { signal: request.signal }
+      if (params.file !== undefined) options.file = params.file
+      if (params.line !== undefined) options.line = params.line
+      if (params.timeoutMs !== undefined) options.timeoutMs = params.timeoutMs ?? Infinity
+      if (params.atomic !== undefined) options.atomic = params.atomic
+      if (params.stream ?? true) options.onOutput = (chunk) => connection.sendOutput(session.id, request.id, chunk)
+      const ended = session.eval(params.code, options)
+      return outcomeJson(await connection.evaluating(session, request.id, ended), { data: params.data ?? true })
+    },
+  }),
+
+  interrupt: method({
+    doc: "Stops an eval, running or queued; answers when it has ended. Without `evalId` or `request`: the eval that runs, or the next one of this connection that is about to.",
+    params: {
+      evalId: { type: "string", optional: true, doc: "The eval to stop." },
+      request: {
+        either: [{ type: "string" }, { type: "number" }],
+        optional: true,
+        doc: "The id of the `eval` request of this connection to stop.",
+      },
+    },
+    result: {
+      fields: { interrupted: { type: "boolean", doc: "False when nothing ran, which is no error." } },
+    },
+    fails: ["session_not_found", "eval_not_found"],
+    needs: "finds",
+    handle: async ({ evalId, request }, { connection, openSession }) => {
+      if (request !== undefined) return { interrupted: await connection.stopRequest(request) }
+      if (openSession === undefined) {
+        if (evalId !== undefined)
+          throw new NacreError("eval_not_found", `No session of this connection has an eval '${evalId}'.`)
+        return { interrupted: false }
+      }
+      const isStopped = await openSession.interrupt(evalId)
+      return { interrupted: isStopped || (evalId === undefined && (await connection.stopNext(openSession))) }
+    },
+  }),
+
+  reset: method({
+    doc: "Forgets every binding and definition of a session, and its realm. Takes its turn behind the evals that are queued.",
+    params: {},
+    result: { type: "null" },
+    fails: [],
+    needs: "opens",
+    handle: async (_params, { session }) => {
+      await session.reset()
+      return null
+    },
+  }),
+
+  outcome: method({
+    doc: "The outcome of a recent eval, for a client that lost the answer. The last 16 of a session are kept while it is active.",
+    params: { evalId: { type: "string", doc: "The eval." } },
+    result: { fields: outcome },
+    fails: ["session_not_found", "eval_not_found"],
+    needs: "finds",
+    handle: ({ evalId }, { openSession }) => {
+      const found = openSession?.outcome(evalId)
+      if (found !== undefined) return outcomeJson(found, { data: true })
+      const where = openSession === undefined ? "No session of this connection" : `Session '${openSession.id}'`
+      throw new NacreError("eval_not_found", `${where} keeps no outcome of an eval '${evalId}'.`)
+    },
+  }),
+
+  isComplete: method({
+    doc: "Is a text a whole submission, the beginning of one, or neither? By syntax alone; answers while evals run.",
+    params: { code: { type: "string", max: 1024 * 1024, doc: "The text so far." } },
+    result: {
+      fields: {
+        state: { oneOf: ["complete", "incomplete", "invalid"], doc: "What it is." },
+        indent: { type: "integer", optional: true, doc: "With `incomplete`: how many levels deep the next line is." },
+        span: spanField,
+        message: { type: "string", optional: true, doc: "With `invalid`: what is wrong." },
+      },
+    },
+    fails: [],
+    needs: "nothing",
+    handle: async ({ code }) => {
+      // The parser is native and takes a while to load: only for those who ask.
+      const { completeness } = await import("../language/completeness.ts")
+      return completeness(code)
+    },
+  }),
+
+  bindings: method({
+    doc: "What a session holds, as of its last commit. Never waits for its code.",
+    params: {
+      ...page,
+      sources: { type: "boolean", optional: true, doc: "With the sources of definitions; default false." },
+    },
+    result: {
+      fields: {
+        bindings: { list: { fields: binding }, doc: "Locals, then definitions." },
+        total: { type: "integer", doc: "How many there are." },
+      },
+    },
+    fails: [],
+    needs: "opens",
+    handle: ({ from = 0, count = pageMax, sources = false }, { session }) => {
+      const { bindings } = session
+      const keys = bindings.keys()
+      const rows = keys.slice(from, from + count).map((name) => {
+        const { source, ...row } = bindings.info(name)!
+        return sources && source !== undefined ? { ...row, source } : row
+      })
+      return { bindings: rows, total: keys.length }
+    },
+  }),
+
+  resolve: method({
+    doc: "The value that a bare name has in a session, as of its last commit.",
+    params: { name: { type: "string", min: 1, max: 1024, doc: "The name." } },
+    result: {
+      fields: {
+        isBound: { type: "boolean", doc: "Whether the session binds that name." },
+        text: { type: "string", optional: true, doc: "The value as text; bounded." },
+        data: { type: "json", optional: true, doc: "The value itself; present only when JSON holds exactly it." },
+      },
+    },
+    fails: ["binding_lost", "value_not_transferable"],
+    needs: "opens",
+    handle: ({ name }, { nacre, session }) => {
+      const { valueTextMax } = nacre.limits
+      const value = session.resolve(name)
+      if (value === undefined && !session.bindings.includesKey(name)) return { isBound: false }
+      const text = inspect(value, { depth: 4, maxArrayLength: 100, maxStringLength: 8192, customInspect: false })
+      const bounded = text.length > valueTextMax ? `${text.slice(0, valueTextMax)}…` : text
+      return isExactJson(value) ? { isBound: true, text: bounded, data: value } : { isBound: true, text: bounded }
+    },
+  }),
+
+  "sessions/open": method({
+    doc: "Opens a session, or gives the live one of that id. It lives until it is closed, also when the connection ends.",
+    params: {
+      session: { ...sessionId, optional: true, doc: "Its id; default a fresh unguessable one." },
+      ...opening,
+      isolation: {
+        oneOf: ["shared", "process"],
+        optional: true,
+        doc: "`process`: a process of its own, which no other session's code can take down.",
+      },
+      idleMs: {
+        ...milliseconds,
+        optional: true,
+        doc: "Milliseconds without an eval after which it is closed; null for never.",
+      },
+    },
+    result: { fields: sessionInfo },
+    fails: ["profile_conflict", "session_limit"],
+    needs: "nacre",
+    isBarrier: true,
+    handle: async ({ session: id, isolation, idleMs, ...rest }, { connection, nacre }) => {
+      const options: OpenOptions = openOptions(rest)
+      if (id !== undefined) options.id = id
+      if (isolation !== undefined) options.isolation = isolation
+      if (idleMs !== undefined && idleMs !== null) options.idleMs = idleMs
+      const session = await nacre.open(options)
+      connection.use(session)
+      return infoOf(session)
+    },
+  }),
+
+  "sessions/list": method({
+    doc: "The live sessions.",
+    params: page,
+    result: {
+      fields: {
+        sessions: { list: { fields: sessionInfo }, doc: "In the order they were opened." },
+        total: { type: "integer", doc: "How many there are." },
+      },
+    },
+    fails: [],
+    needs: "nacre",
+    handle: ({ from = 0, count = pageMax }, { nacre }) => {
+      const all = nacre.sessions()
+      return { sessions: all.slice(from, from + count).map(infoOf), total: all.length }
+    },
+  }),
+
+  "sessions/close": method({
+    doc: "Ends a session: what runs or waits in it ends as `interrupted`. Closing one that is closed already is no error.",
+    params: { session: { ...sessionId, optional: true, doc: "Which; default the connection's own." } },
+    result: { fields: { closed: { type: "boolean", doc: "False when it was not open." } } },
+    fails: [],
+    needs: "nacre",
+    handle: async ({ session: id }, { connection, nacre }) => {
+      const session = id === undefined ? connection.ownSession : nacre.session(id)
+      await session?.close()
+      return { closed: session !== undefined }
+    },
+  }),
+
+  "sessions/fork": method({
+    doc: "A new session that starts with what this one has committed. Takes its turn behind the evals that are queued.",
+    params: {},
+    result: { fields: sessionInfo },
+    fails: [],
+    needs: "opens",
+    handle: async (_params, { connection, session }) => {
+      const fork = await session.fork()
+      connection.use(fork)
+      return infoOf(fork)
+    },
+  }),
+
+  shutdown: method({
+    doc: "Ends the work of a connection: later requests are refused, those under way are answered; evals that take longer than the drain limit are interrupted.",
+    params: {},
+    result: { type: "null" },
+    fails: [],
+    needs: "nothing",
+    handle: async (_params, { connection, request }) => {
+      await connection.shutdown(request.id)
+      return null
+    },
+  }),
+
+  exit: method({
+    doc: "Ends the connection, and a server on stdio with it: with exit code 0 after `shutdown`, else at once and with 1. A notification; as a request it is answered first.",
+    params: {},
+    result: { type: "null" },
+    fails: [],
+    needs: "nothing",
+    isAlways: true,
+    handle: (_params, { connection, request }) => {
+      connection.exit(request.id)
+      return null
+    },
+  }),
+}
+
+export interface Notification {
+  readonly doc: string
+  readonly params: Fields
+}
+
+/** What the server sends by itself. */
+export const notifications = {
+  output: {
+    doc: "What an eval wrote, while it runs. Left out when the client reads too slowly; `seq` shows it, and the answer holds all.",
+    params: {
+      session: { type: "string", doc: "Where." },
+      request: { either: [{ type: "string" }, { type: "number" }], doc: "The id of the `eval` request." },
+      ...outputChunk,
+    },
+  },
+  event: {
+    doc: "Something happened outside an answer. `waiting` is sent every few seconds while the input has ended and requests are under way.",
+    params: {
+      type: {
+        oneOf: [
+          "session.opened",
+          "session.closed",
+          "bindings.lost",
+          "session.stray",
+          "host.started",
+          "host.lost",
+          "actor.crashed",
+          "waiting",
+        ],
+        doc: "What; the other fields depend on it.",
+      },
+      session: { type: "string", optional: true, doc: "Of `session.*` and `bindings.lost`." },
+      names: { list: { type: "string" }, optional: true, doc: "Of `bindings.lost`." },
+      reason: { type: "string", optional: true, doc: "Of `bindings.lost`." },
+      evalId: { type: "string", optional: true, doc: "Of `session.stray`." },
+      text: { type: "string", optional: true, doc: "Of `session.stray`: what code of an ended eval did." },
+      host: { type: "string", optional: true, doc: "Of `host.*`." },
+      pid: { type: "integer", optional: true, doc: "Of `host.*`." },
+      because: { type: "string", optional: true, doc: "Of `host.lost`." },
+      actor: { type: "string", optional: true, doc: "Of `actor.crashed`." },
+      message: { type: "string", optional: true, doc: "Of `actor.crashed`." },
+      requests: { type: "integer", optional: true, doc: "Of `waiting`: how many are under way." },
+    },
+  },
+} as const satisfies Record<string, Notification>
+
+/** The parameters of a method with the one that its row implies. */
+export function parametersOf(row: Method): Fields {
+  if (row.needs !== "opens" && row.needs !== "finds") return row.params
+  const doc = "Which session; default the connection's own."
+  return { session: { ...sessionId, optional: true, doc }, ...row.params }
+}
+
+/** Every kind that a method can fail with. */
+export function kindsOf(row: Method): Set<ErrorKind> {
+  const kinds = new Set<ErrorKind>([...commonKinds, ...row.fails])
+  if (row.isAlways !== true) kinds.add("not_initialized")
+  if (row.needs !== "nothing") for (const kind of nacreKinds) kinds.add(kind)
+  if (row.needs === "opens") for (const kind of sessionKindsOfFailure) kinds.add(kind)
+  return kinds
+}
+
+/** The parameters that open a session, as the embedding API takes them. */
+export function openOptions(given: FieldsOf<typeof opening>): OpenOptions {
+  const options: OpenOptions = {}
+  if (given.kind !== undefined) options.kind = given.kind
+  if (given.profile !== undefined) options.profile = given.profile
+  if (given.principal !== undefined) options.principal = given.principal
+  if (given.evalTimeoutMs !== undefined) options.evalTimeoutMs = given.evalTimeoutMs ?? Infinity
+  return options
+}
+
+function infoOf(session: Session): FieldsOf<typeof sessionInfo> {
+  const { id, kind, profile, workspace, shellState, isResident } = session
+  return { session: id, kind, profile, workspace, state: shellState, resident: isResident }
+}

@@ -1,0 +1,257 @@
+// JSON-RPC 2.0 over any transport of whole messages: requests in, one answer each, notifications both ways.
+//
+// Requests are begun in the order of their arrival and answered as they finish: an eval that computes for an hour does not hold up the
+// interrupt behind it. This file knows nothing of methods: a `Dispatch` runs them. Whatever a peer sends, it gets an error that says
+// what is wrong; nothing it sends may throw out of `receive`. Everything that waits is counted: requests in flight here, bytes in the
+// transport.
+import { NacreError, errorKinds } from "../errors.ts"
+import type { ErrorKind } from "../errors.ts"
+
+/** What carries messages. `receive` of its peer is called with each whole message, and `close` when no more will come. */
+export interface Transport {
+  /** Takes one whole message; it is written before any later one, and never in part. */
+  send(message: string): void
+  /** The reader is slow: what can be left out should be. Answers are sent all the same. */
+  readonly isCongested: boolean
+}
+
+export type RequestId = string | number
+
+export interface Request {
+  readonly method: string
+  readonly params: unknown
+  /** Absent for a notification, which gets no answer. */
+  readonly id?: RequestId
+  /** Aborted by `$/cancelRequest`, and when the connection ends. */
+  readonly signal: AbortSignal
+}
+
+/** Runs one request; what it throws or rejects with becomes the error of the answer. */
+export type Dispatch = (request: Request) => Promise<unknown>
+
+export interface PeerOptions {
+  readonly dispatch: Dispatch
+  /** Hears of failures that are Nacre's own fault, with the error as it was thrown. */
+  readonly onInternal?: (error: unknown) => void
+}
+
+/** Requests under way on one connection. Far more than a session's queue holds; each may cost an answer of some megabytes. */
+export const requestsInFlightMax = 256
+/** Messages of one batch: as many as may be under way. */
+const batchMax = requestsInFlightMax
+
+interface InFlight {
+  readonly abort: AbortController
+  readonly done: Promise<void>
+}
+
+type Answer = { jsonrpc: "2.0"; id: RequestId | null } & ({ result: unknown } | { error: ErrorAnswer })
+interface ErrorAnswer {
+  code: number
+  message: string
+  data: { kind: ErrorKind; retry: string }
+}
+
+export class Peer {
+  readonly #transport: Transport
+  readonly #options: PeerOptions
+  readonly #inFlight = new Map<RequestId, InFlight>()
+  readonly #notifications = new Set<Promise<void>>()
+  #isClosed = false
+
+  constructor(transport: Transport, options: PeerOptions) {
+    this.#transport = transport
+    this.#options = options
+  }
+
+  /** Requests that have no answer yet. */
+  get inFlight(): number {
+    return this.#inFlight.size
+  }
+
+  /** Takes one message of the peer: an object, or a batch of them. Never throws. */
+  receive(text: string): void {
+    if (this.#isClosed) return
+    let message: unknown
+    try {
+      message = JSON.parse(text)
+    } catch (error) {
+      const what = `The message is not valid JSON: ${(error as Error).message}`
+      return this.refuse(new NacreError("parse_failed", what))
+    }
+    if (!Array.isArray(message)) {
+      this.#begin(message)?.then(
+        (answer) => answer !== undefined && this.#send(answer),
+        (error: unknown) => this.#options.onInternal?.(error),
+      )
+      return
+    }
+    if (message.length === 0) return this.refuse(new NacreError("invalid_request", "A batch must not be empty."))
+    if (message.length > batchMax) {
+      const what = `A batch may hold ${batchMax} messages, not ${message.length}.`
+      return this.refuse(new NacreError("invalid_request", what))
+    }
+    void Promise.all(message.map((it) => this.#begin(it))).then((answers) => {
+      const given = answers.filter((it) => it !== undefined)
+      if (given.length > 0) this.#write(`[${given.map((it) => this.#textOf(it)).join(",")}]`)
+    })
+  }
+
+  /** Answers something that cannot be a request at all, such as a torn frame. */
+  refuse(error: NacreError): void {
+    this.#send(errorAnswer(null, error))
+  }
+
+  /** Sends a notification. One that may be left out is dropped while the reader is slow. */
+  notify(method: string, params: object, options: { mayDrop?: boolean } = {}): void {
+    if (options.mayDrop === true && this.#transport.isCongested) return
+    this.#write(JSON.stringify({ jsonrpc: "2.0", method, params }))
+  }
+
+  /** Aborts the signal of a request under way; its answer still comes. False when there is none. */
+  cancel(id: RequestId): boolean {
+    const request = this.#inFlight.get(id)
+    request?.abort.abort()
+    return request !== undefined
+  }
+
+  /** Resolves when that request has been answered, or is not under way. */
+  async answered(id: RequestId): Promise<void> {
+    await this.#inFlight.get(id)?.done
+  }
+
+  /** Resolves when every request so far has been answered, but for those of `except`. */
+  async settled(except?: RequestId): Promise<void> {
+    const others = [...this.#inFlight].filter(([id]) => id !== except).map(([, it]) => it.done)
+    await Promise.all([...others, ...this.#notifications])
+  }
+
+  cancelAll(except?: RequestId): void {
+    for (const [id, { abort }] of this.#inFlight) if (id !== except) abort.abort()
+  }
+
+  /** Nobody listens any more: nothing is sent from now on, and what is under way is told so. */
+  close(): void {
+    this.#isClosed = true
+    this.cancelAll()
+  }
+
+  /** Begins a message. Its promise, which never rejects, gives the answer; `undefined` when there is none to give. */
+  #begin(message: unknown): Promise<Answer | undefined> | undefined {
+    let request: { id?: RequestId; method: string; params: unknown }
+    try {
+      request = checkRequest(message)
+    } catch (error) {
+      return Promise.resolve(errorAnswer(idOf(message), error as NacreError))
+    }
+    const { id, method, params } = request
+    if (id === undefined) {
+      this.#notified(method, params)
+      return undefined
+    }
+    if (this.#inFlight.has(id)) {
+      const what = `Request ${JSON.stringify(id)} is still under way; its id can be used again when it has been answered.`
+      return Promise.resolve(errorAnswer(id, new NacreError("invalid_request", what)))
+    }
+    if (this.#inFlight.size >= requestsInFlightMax) {
+      const what = `${requestsInFlightMax} requests of this connection are under way, the maximum; wait for answers.`
+      return Promise.resolve(errorAnswer(id, new NacreError("too_many_requests", what)))
+    }
+    const abort = new AbortController()
+    const answer = this.#answer({ id, method, params, signal: abort.signal })
+    const done = answer.then(() => {})
+    this.#inFlight.set(id, { abort, done })
+    return answer
+  }
+
+  async #answer(request: Request & { id: RequestId }): Promise<Answer> {
+    // Not in this turn: the request must be in flight before its handler looks at what is.
+    await undefined
+    let answer: Answer
+    try {
+      const result = await this.#options.dispatch(request)
+      answer = { jsonrpc: "2.0", id: request.id, result: result ?? null }
+    } catch (error) {
+      answer = errorAnswer(request.id, this.#told(error))
+    }
+    this.#inFlight.delete(request.id)
+    return answer
+  }
+
+  #notified(method: string, params: unknown): void {
+    if (method === "$/cancelRequest") {
+      const id = (params as { id?: unknown } | undefined | null)?.id
+      if (typeof id === "string" || typeof id === "number") this.cancel(id)
+      return
+    }
+    // In the turn that requests take too: it must not overtake those before it.
+    const done = Promise.resolve()
+      .then(() => this.#options.dispatch({ method, params, signal: new AbortController().signal }))
+      .then(
+        () => {},
+        // A notification has no answer to carry an error; only what is our own fault is told, elsewhere.
+        (error: unknown) => void this.#told(error),
+      )
+      .finally(() => this.#notifications.delete(done))
+    this.#notifications.add(done)
+  }
+
+  #told(error: unknown): NacreError {
+    const known = nacreErrorOf(error)
+    if (known !== undefined) return known
+    this.#options.onInternal?.(error)
+    const message = error instanceof Error ? error.message : String(error)
+    return new NacreError("internal", `Nacre failed: ${message}`, { cause: error })
+  }
+
+  #send(answer: Answer): void {
+    this.#write(this.#textOf(answer))
+  }
+
+  #textOf(answer: Answer): string {
+    try {
+      return JSON.stringify(answer)
+    } catch (error) {
+      return JSON.stringify(errorAnswer(answer.id, this.#told(error)))
+    }
+  }
+
+  #write(text: string): void {
+    if (!this.#isClosed) this.#transport.send(text)
+  }
+}
+
+/** The error as a NacreError when it is one, whichever copy of this module made it. */
+function nacreErrorOf(error: unknown): NacreError | undefined {
+  if (!(error instanceof Error) || !("kind" in error) || typeof error.kind !== "string") return undefined
+  return Object.hasOwn(errorKinds, error.kind) ? (error as NacreError) : undefined
+}
+
+function errorAnswer(id: RequestId | null, { kind, message }: NacreError): Answer {
+  const { code, retry } = errorKinds[kind]
+  return { jsonrpc: "2.0", id, error: { code, message, data: { kind, retry } } }
+}
+
+function idOf(message: unknown): RequestId | null {
+  const id = (message as { id?: unknown } | null)?.id
+  return typeof id === "string" || typeof id === "number" ? id : null
+}
+
+function checkRequest(message: unknown): { id?: RequestId; method: string; params: unknown } {
+  const invalid = (what: string): never => {
+    throw new NacreError("invalid_request", what)
+  }
+  if (typeof message !== "object" || message === null || Array.isArray(message)) {
+    return invalid("A request must be an object with jsonrpc, method and id.")
+  }
+  const { jsonrpc, method, id, params } = message as Record<string, unknown>
+  if (jsonrpc !== "2.0") return invalid('A request must say "jsonrpc": "2.0".')
+  if (typeof method !== "string") return invalid("A request must name its method, a string.")
+  if (params !== undefined && (typeof params !== "object" || params === null)) {
+    return invalid("The params of a request must be an object.")
+  }
+  if (id === undefined) return { method, params }
+  if (typeof id !== "string" && typeof id !== "number")
+    return invalid("The id of a request must be a string or a number.")
+  return { id, method, params }
+}

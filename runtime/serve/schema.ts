@@ -1,0 +1,129 @@
+// Shapes of protocol parameters and results, as data: one description is checked, shown by `initialize`, printed into
+// docs/PROTOCOL.md, and is the TypeScript type of what a handler gets.
+//
+// It is smaller than JSON Schema on purpose: everything here can be explained in one table cell. Fields that a shape does not name are
+// ignored, so that a newer client can say more to an older server.
+import { NacreError } from "../errors.ts"
+
+export type Type =
+  | {
+      readonly type: "string" | "number" | "integer" | "boolean" | "json" | "null"
+      readonly min?: number
+      readonly max?: number
+    }
+  | { readonly oneOf: readonly string[] }
+  | { readonly list: Type }
+  | { readonly fields: Fields }
+  | { readonly either: readonly Type[] }
+
+/** A named part of a record: its type, and what it means. */
+export type Field = Type & { readonly doc: string; readonly optional?: true }
+export type Fields = Readonly<Record<string, Field>>
+
+type Primitive = { string: string; number: number; integer: number; boolean: boolean; json: unknown; null: null }
+
+/** The TypeScript type that a shape describes. */
+export type ValueOf<T> = T extends { type: infer P extends keyof Primitive }
+  ? Primitive[P]
+  : T extends { oneOf: readonly (infer S)[] }
+    ? S
+    : T extends { list: infer I }
+      ? ValueOf<I>[]
+      : T extends { fields: infer F }
+        ? FieldsOf<F>
+        : T extends { either: readonly (infer E)[] }
+          ? ValueOf<E>
+          : never
+
+type OptionalKeys<F> = { [K in keyof F]: F[K] extends { optional: true } ? K : never }[keyof F]
+export type FieldsOf<F> = { -readonly [K in Exclude<keyof F, OptionalKeys<F>>]: ValueOf<F[K]> } & {
+  -readonly [K in OptionalKeys<F>]?: ValueOf<F[K]> | undefined
+}
+
+/** What is wrong with a value, said by the path to the first wrong part; `undefined` when nothing is. */
+export function problemOf(type: Type, value: unknown, path: string): string | undefined {
+  if ("oneOf" in type) return type.oneOf.includes(value as string) ? undefined : wrong(type, value, path)
+  if ("either" in type) {
+    return type.either.some((it) => problemOf(it, value, path) === undefined) ? undefined : wrong(type, value, path)
+  }
+  if ("list" in type) {
+    if (!Array.isArray(value)) return wrong(type, value, path)
+    return firstOf(value, (item, index) => problemOf(type.list, item, `${path}[${index}]`))
+  }
+  if ("fields" in type) {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return wrong(type, value, path)
+    const given = value as Record<string, unknown>
+    return firstOf(Object.entries(type.fields), ([name, field]) => {
+      const part = Object.hasOwn(given, name) ? given[name] : undefined
+      if (part !== undefined) return problemOf(field, part, `${path}.${name}`)
+      return field.optional === true ? undefined : missing(type.fields, given, `${path}.${name}`)
+    })
+  }
+  if (!isPrimitive(type.type, value)) return wrong(type, value, path)
+  const size = typeof value === "string" ? value.length : typeof value === "number" ? value : 0
+  const isWithin = size >= (type.min ?? -Infinity) && size <= (type.max ?? Infinity)
+  return isWithin ? undefined : wrong(type, value, path)
+}
+
+/** Throws `invalid_options`, naming the parameter that is wrong and what it must be. */
+export function checkParameters(method: string, fields: Fields, given: unknown): void {
+  const problem = problemOf({ fields }, given, "params")
+  if (problem !== undefined) throw new NacreError("invalid_options", `${method}: ${problem}.`)
+}
+
+/** A type in words, as messages and docs show it. */
+export function nameOf(type: Type): string {
+  if ("oneOf" in type) return type.oneOf.map((it) => JSON.stringify(it)).join(" | ")
+  if ("either" in type) return type.either.map(nameOf).join(" | ")
+  if ("list" in type) return `list of ${nameOf(type.list)}`
+  if ("fields" in type) {
+    return `{ ${Object.entries(type.fields)
+      .map(([name, field]) => `${name}${field.optional === true ? "?" : ""}: ${nameOf(field)}`)
+      .join("; ")} }`
+  }
+  const unit = type.type === "string" ? " characters" : ""
+  if (type.min !== undefined && type.max !== undefined) return `${type.type} of ${type.min} to ${type.max}${unit}`
+  if (type.min !== undefined) return `${type.type} of at least ${type.min}${unit}`
+  if (type.max !== undefined) return `${type.type} of at most ${type.max}${unit}`
+  return type.type
+}
+
+function isPrimitive(type: keyof Primitive, value: unknown): boolean {
+  switch (type) {
+    case "json":
+      return true
+    case "null":
+      return value === null
+    case "integer":
+      return Number.isSafeInteger(value)
+    case "string":
+    case "number":
+    case "boolean":
+      return typeof value === type
+  }
+}
+
+function wrong(type: Type, value: unknown, path: string): string {
+  return `${path} must be ${nameOf(type)}, not ${shown(value)}`
+}
+
+function missing(fields: Fields, given: Record<string, unknown>, path: string): string {
+  const unknown = Object.keys(given).filter((name) => !Object.hasOwn(fields, name))
+  const hint = unknown.length === 0 ? "" : `; unknown here: ${unknown.slice(0, 5).map(shown).join(", ")}`
+  return `${path} is missing${hint}`
+}
+
+function shown(value: unknown): string {
+  if (value === undefined) return "absent"
+  if (typeof value === "string") return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value)
+  if (Array.isArray(value)) return "a list"
+  return typeof value === "object" && value !== null ? "an object" : String(value)
+}
+
+function firstOf<T>(items: readonly T[], problem: (item: T, index: number) => string | undefined): string | undefined {
+  for (const [index, item] of items.entries()) {
+    const found = problem(item, index)
+    if (found !== undefined) return found
+  }
+  return undefined
+}

@@ -1,0 +1,103 @@
+// Runs the starts of a supervisor's children, one at a time.
+//
+// A start is code of others: it may throw, reject, never settle, settle too late, or return anything. Whatever it does becomes one event;
+// and what it makes when nobody waits for it any more is killed, since it must not live on unsupervised.
+import { adoptChild, isPromiseLike, readStart } from "./adopt.ts"
+import type { ResolvedChildSpec, StartContext } from "./child-spec.ts"
+import type { ExitWatcher, Process } from "./process.ts"
+import { reasonOfThrown } from "./reason.ts"
+import type { SupervisorEvent } from "./state.ts"
+
+export class Starter {
+  readonly #context: StartContext
+  readonly #onExit: ExitWatcher
+  /** Which start is waited for; a start of another number is late. */
+  #serial = 0
+
+  constructor(context: StartContext, onExit: ExitWatcher) {
+    this.#context = context
+    this.#onExit = onExit
+  }
+
+  /** The event of a start that is over at once; otherwise `undefined`, and `later` gets it. */
+  start(
+    spec: ResolvedChildSpec,
+    args: readonly unknown[],
+    later: (event: SupervisorEvent) => void,
+  ): SupervisorEvent | undefined {
+    const { system, parent, onReport } = this.#context
+    const context: StartContext = { system, parent, name: `${this.#context.name}/${spec.id}`, onReport }
+    const serial = ++this.#serial
+    let result: unknown
+    try {
+      result = spec.start(context, ...args)
+    } catch (thrown) {
+      return { type: "child.notStarted", reason: reasonOfThrown(thrown) }
+    }
+    if (!isPromiseLike(result)) return this.#settle(spec, context.name, result)
+    this.#await(spec, context.name, serial, result, later).catch((thrown: unknown) => parent.fail(thrown))
+    return undefined
+  }
+
+  /** Nobody waits any more. */
+  abandon(): void {
+    this.#serial++
+  }
+
+  async #await(
+    spec: ResolvedChildSpec,
+    name: string,
+    serial: number,
+    result: PromiseLike<unknown>,
+    later: (event: SupervisorEvent) => void,
+  ): Promise<void> {
+    const { clock } = this.#context.system
+    const isAwaited = (): boolean => this.#serial === serial
+    const timer = clock.setTimer(spec.startTimeoutMs, () => {
+      if (!isAwaited()) return
+      this.abandon()
+      later({ type: "child.notStarted", reason: { startTimeoutMs: spec.startTimeoutMs } })
+    })
+    let value: unknown
+    try {
+      value = await result
+    } catch (thrown) {
+      clock.clearTimer(timer)
+      if (isAwaited()) later({ type: "child.notStarted", reason: reasonOfThrown(thrown) })
+      return
+    }
+    clock.clearTimer(timer)
+    if (isAwaited()) later(this.#settle(spec, name, value))
+    else this.#discard(value, name)
+  }
+
+  #settle(spec: ResolvedChildSpec, name: string, value: unknown): SupervisorEvent {
+    const read = readStart(value)
+    if (read === "ignore") return { type: "child.ignored" }
+    if ("error" in read) return { type: "child.notStarted", reason: read.error }
+    const { system, parent } = this.#context
+    let process: Process
+    try {
+      process = adoptChild(system, read.child, name)
+    } catch (thrown) {
+      return { type: "child.notStarted", reason: reasonOfThrown(thrown) }
+    }
+    process.parent = parent
+    if (spec.name !== undefined && !system.registry.register(spec.name, process).ok) {
+      process.kill()
+      return { type: "child.notStarted", reason: { alreadyRegistered: spec.name } }
+    }
+    process.watch(this.#onExit)
+    return { type: "child.started", process, info: read.info }
+  }
+
+  #discard(value: unknown, name: string): void {
+    const read = readStart(value)
+    if (read === "ignore" || "error" in read) return
+    try {
+      adoptChild(this.#context.system, read.child, name).kill()
+    } catch {
+      // It could not even be adopted: there is nothing to end.
+    }
+  }
+}
