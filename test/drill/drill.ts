@@ -9,7 +9,7 @@ import type { Nacre, NacreEvent, NacreOptions, Outcome, Session } from "../../ru
 export interface Drill {
   /** What must survive, in one line. */
   survives: string
-  /** Milliseconds after which the whole drill counts as hung. Default: 120 s, 600 s in full mode. */
+  /** Milliseconds after which the whole drill counts as hung. Default: 300 s, 600 s in full mode. */
   timeoutMs?: number
   run(ground: Ground): Promise<void>
 }
