@@ -46,6 +46,8 @@ export interface EnvironmentOptions {
   load?(specifier: unknown, options: unknown): Promise<unknown>
   /** Tells the engine's errors from other values without running user code. Without it messages are not put right where session code catches them. */
   isNativeError?(value: unknown): boolean
+  /** A definition is in force, fresh from its factory; no other code has seen it yet. */
+  onDefined?(name: string, value: unknown): void
 }
 
 /** How a unit's statements ended, as far as they have. */
@@ -309,6 +311,7 @@ export class Environment implements CellOwner {
     const { name, group, value } = definition
     this.#definitions[name] = definition
     bindCell(this.cell(name), "definition", value)
+    this.#options.onDefined?.(name, value)
     for (let index = 0; index < group.dependencies.length; index++) {
       const list = (this.#dependents[group.dependencies[index]!] ??= [])
       if (list[list.length - 1] !== group) arrayPush(list, group)
@@ -335,6 +338,7 @@ export class Environment implements CellOwner {
         if (definition?.group !== group) continue
         definition.value = values[member]
         bindCell(this.cell(name), "definition", values[member])
+        this.#options.onDefined?.(name, values[member])
         arrayPush(run.redefined, name)
       }
     }
