@@ -9,7 +9,7 @@ import type { Nacre, NacreEvent, NacreOptions, Outcome, Session } from "../../ru
 export interface Drill {
   /** What must survive, in one line. */
   survives: string
-  /** Milliseconds after which the whole drill counts as hung. Default: 120 s, 600 s in full mode. */
+  /** Milliseconds after which the whole drill counts as hung. Default: 300 s, 600 s in full mode. */
   timeoutMs?: number
   run(ground: Ground): Promise<void>
 }
@@ -53,7 +53,8 @@ export class Ground {
     this.finding.checks += 1
     if (isTrue) return
     this.finding.failureCount += 1
-    if (this.finding.failures.length < failuresKept) this.finding.failures.push(what)
+    const { failures } = this.finding
+    if (failures.length < failuresKept && !failures.includes(what)) failures.push(what)
   }
 
   /** As `check`, for values that JSON can tell apart. */

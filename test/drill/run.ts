@@ -55,7 +55,7 @@ process.exitCode = failed === 0 ? 0 : 1
 
 async function rehearse(name: string, drill: Drill): Promise<Finding> {
   const temporary = mkdtempSync(join(tmpdir(), "nacre-drill-"))
-  const timeoutMs = drill.timeoutMs ?? (scale.quick ? 120_000 : 600_000)
+  const timeoutMs = drill.timeoutMs ?? (scale.quick ? 300_000 : 600_000)
   const child = spawn(
     process.execPath,
     [...process.execArgv, join(folder, "stage.ts"), join(folder, name + suffix), JSON.stringify(scale)],
