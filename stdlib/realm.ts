@@ -242,6 +242,7 @@ export function bootRealm(host: HostFunction, id: string, kind: string, profile:
         return textOfFailure(error)
       }
     },
+    demote: (definition: string) => environment.demote(definition),
     lose: (lost: string, reason: string) => environment.lose(lost, reason),
     setLast(which: "value" | "error", table: readonly Primitive[], chunks: readonly Uint8Array[]): void {
       try {

@@ -219,6 +219,8 @@ export class Transform {
     if (own !== undefined) return this.isBoundAtStart(own) && !use.writes ? "read" : undefined
     const keyword = this.#analysis.declared.get(name)?.keyword
     if (keyword === "function" || keyword === "class") return undefined
+    // The dependents of a definition that becomes a local read it through its cell from now on.
+    if (keyword !== undefined && this.#names.kind(name) === "definition") return undefined
     const kind = keyword === undefined ? this.#names.kind(name) : undefined
     if (keyword === undefined && !use.writes && (kind === "definition" || kind === "readonly")) return "read"
     if (use.captured || use.early || this.captures.has(name) || this.#plan.isAsync) return undefined

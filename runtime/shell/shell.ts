@@ -321,6 +321,7 @@ export class Shell {
       assert(message.queued === running.queue.length, "the worker folded another queue than its shell holds")
       Object.assign(outcome.committed, without(commitDelta(state, delta), "rejected"))
       outcome.late = delta.late
+      outcome.stale = delta.stale
       if (message.realmKept) tenant.commit = state.commit
       else outcome.lost.push(...this.#realmLost("its realm could not be kept"))
     }

@@ -77,6 +77,8 @@ const delta = record({
   late: list(str),
   /** What besides bindings only the realm holds, all of it: properties of the global object, data put on definitions. */
   realmOnly: list(str),
+  /** Definitions that became values. */
+  stale: list(str),
 })
 const rejected = record({ op: str, key: str, kind: str })
 

@@ -5,6 +5,7 @@
 import { Script } from "node:vm"
 import { compile } from "../language/compile.ts"
 import type { CompiledUnit } from "../language/compile.ts"
+import { invalid } from "../language/parse.ts"
 import type { InvalidSource } from "../language/parse.ts"
 import type { NameTable } from "../language/transform.ts"
 
@@ -32,8 +33,17 @@ export class CompileCache {
     const filename = `nacre:unit/${++this.#count}`
     const unit = compile(source, names, { filename, line })
     if (!unit.valid) return unit
-    const compiled = { unit, script: newScript(unit.code, filename) }
-    if (!isCached) return compiled
+    let script: Script
+    try {
+      script = newScript(unit.code, filename)
+    } catch (error) {
+      // The engine has early errors that the parser does not know.
+      const message = error instanceof Error ? error.message : String(error)
+      return invalid(source, [{ message, start: 0, end: source.length }], line)
+    }
+    const compiled = { unit, script }
+    // A unit that makes dependents again depends on more than the kinds of its names.
+    if (!isCached || unit.redefines.length > 0 || unit.replaces.length > 0) return compiled
     if (variants !== undefined && variants.length < variantsMax) variants.push(compiled)
     else {
       if (this.#byText.size >= textsMax) this.#byText.delete(this.#byText.keys().next().value!)

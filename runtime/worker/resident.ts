@@ -22,6 +22,8 @@ interface Definition {
   readonly record: DefinitionRecord
   /** Names that its code can reach. */
   readonly reads: readonly string[]
+  /** Names whose values it copies when it is made. */
+  readonly readsWhenMade: readonly string[]
   readonly hasPrivateNames: boolean
 }
 
@@ -47,8 +49,11 @@ export class Resident implements NameTable {
   readonly #ephemeral = new Set<string>()
   /** What each local was last encoded as: its group's names and a fingerprint of its bytes. */
   readonly #encoded = new Map<string, { names: readonly string[]; print: string }>()
+  /** Definitions that became values because what they copied is no definition any more. */
+  #stale: string[] = []
   readonly #changedDefinitions = new Set<string>()
   #mayLinger = false
+  #retargets = 0
 
   constructor(session: string, commit: number, checkpoint: Checkpoint, bundle: Script, host: HostFunction) {
     this.session = session
@@ -72,6 +77,10 @@ export class Resident implements NameTable {
     return this.#captured.has(name)
   }
 
+  dependencies(name: string): readonly string[] | undefined {
+    return this.#definitions.get(name)?.record.dependencies
+  }
+
   // An eval
 
   /** Starts a compiled submission; true when it ended at once. Must be called inside the eval's async context. */
@@ -79,6 +88,8 @@ export class Resident implements NameTable {
     this.#remember(unit, file)
     for (const name of unit.captures) this.#captured.add(name)
     this.#mayLinger ||= lingeringCode.test(source)
+    this.#stale = []
+    if (unit.replaces.length > 0) this.#retarget(unit.replaces)
     const { api } = this.realm
     const names = this.realm.list(unit.definitions.map((it) => it.name))
     const privates = this.realm.list(unit.definitions.map((it) => it.hasPrivateNames))
@@ -146,6 +157,7 @@ export class Resident implements NameTable {
       removedDefinitions,
       late,
       realmOnly: this.#realmOnly(touched),
+      stale: this.#stale,
     }
     return { delta, rejected }
   }
@@ -172,7 +184,7 @@ export class Resident implements NameTable {
   #build(checkpoint: Checkpoint): void {
     const { api } = this.realm
     const readonly = new Map(checkpoint.locals.map((local) => [local.name, local.readonly]))
-    this.#buildDefinitions(checkpoint.definitions)
+    const failed = this.#buildDefinitions(checkpoint)
     for (const { names, bytes } of checkpoint.groups) {
       const { table, chunks } = this.realm.table(bytes)
       const flags = names.map((name) => readonly.get(name) ?? false)
@@ -183,6 +195,10 @@ export class Resident implements NameTable {
       for (const name of names) this.#encoded.set(name, { names, print })
     }
     for (const { name, reason } of checkpoint.lost) api.lose(name, reason)
+    // What a definition reads when it is made may be a local.
+    if (failed !== undefined && this.#buildDefinitions(checkpoint) !== undefined) {
+      this.#loseDefinitions(failed.kept, failed.problem)
+    }
     for (const which of ["value", "error"] as const) {
       const bytes = which === "value" ? checkpoint.lastValue : checkpoint.lastError
       if (bytes === undefined || bytes.length === 0) continue
@@ -193,43 +209,70 @@ export class Resident implements NameTable {
     api.ready()
   }
 
-  #buildDefinitions(records: readonly DefinitionRecord[]): void {
-    if (records.length === 0) return
-    const { api } = this.realm
+  /** Makes the checkpoint's definitions; `kept` are those that could not be made before the locals stand. */
+  #buildDefinitions({ definitions: records, locals }: Checkpoint): { kept: KeptDefinition[]; problem: string } | undefined {
     const kept: KeptDefinition[] = []
-    const kinds = new Map<string, NameKind>()
+    // Locals are not bound yet, and lost ones will throw when they are read: definitions reach both through their cells.
+    const kinds = new Map<string, NameKind>(locals.map(({ name, readonly }) => [name, readonly ? "readonly" : "local"]))
     for (const record of records) {
       this.#mayLinger ||= lingeringCode.test(record.source)
-      if (isType(record.kind)) {
-        this.#definitions.set(record.name, { record, reads: [], hasPrivateNames: false })
-        continue
-      }
+      this.#definitions.set(record.name, { record, reads: [], readsWhenMade: [], hasPrivateNames: false })
+      if (isType(record.kind)) continue
       const { name, kind, source, file, line, column } = record
       kinds.set(name, "definition")
       kept.push({ name, kind: kind as KeptDefinition["kind"], source, filename: file, line, column })
     }
-    if (kept.length === 0) return
-    const filename = "nacre:definitions"
+    if (kept.length === 0) return undefined
     const names: NameTable = {
       kind: (name) => kinds.get(name) ?? this.kind(name),
       isRealmGlobal: (name) => this.isRealmGlobal(name),
     }
+    const problem = this.#install(kept, names, "nacre:definitions")
+    return problem === undefined ? undefined : { kept, problem }
+  }
+
+  /** Names that were definitions become locals: their dependents are made again to read them so, and copies of them become values. */
+  #retarget(replaces: readonly string[]): void {
+    const { api } = this.realm
+    const dependents = [...this.#definitions.values()].filter(({ record }) =>
+      record.dependencies.some((name) => replaces.includes(name)),
+    )
+    const kept: KeptDefinition[] = []
+    for (const { record, readsWhenMade } of dependents) {
+      const { name, kind, source, file, line, column } = record
+      if (replaces.includes(name) || isType(kind)) continue
+      if (readsWhenMade.some((read) => replaces.includes(read))) {
+        api.demote(name)
+        this.#stale.push(name)
+      } else kept.push({ name, kind: kind as KeptDefinition["kind"], source, filename: file, line, column })
+    }
+    if (kept.length === 0) return
+    const names: NameTable = {
+      kind: (name) => (replaces.includes(name) ? "local" : this.kind(name)),
+      isRealmGlobal: (name) => this.isRealmGlobal(name),
+    }
+    const problem = this.#install(kept, names, `nacre:retargeted/${++this.#retargets}`)
+    if (problem !== undefined) this.#loseDefinitions(kept, problem)
+  }
+
+  /** Compiles and makes definitions; gives what went wrong. */
+  #install(kept: readonly KeptDefinition[], names: NameTable, filename: string): string | undefined {
     const unit = compileDefinitions(kept, names, filename)
-    if (!unit.valid) return this.#loseDefinitions(kept, unit.rendered)
-    const script = newScript(unit.code, filename)
+    if (!unit.valid) return unit.rendered
     this.units.set(filename, { unit, file: filename })
     for (const name of unit.captures) this.#captured.add(name)
-    const own = this.#definitionsOf({ unit, script }, "", 1)
-    for (const record of records) {
-      const compiled = own.get(record.name)
-      if (compiled !== undefined) this.#definitions.set(record.name, { ...compiled, record })
+    const own = this.#definitionsOf({ unit }, "", 1)
+    for (const { name } of kept) {
+      const compiled = own.get(name)
+      const record = this.#definitions.get(name)?.record
+      if (compiled !== undefined) this.#definitions.set(name, record === undefined ? compiled : { ...compiled, record })
     }
-    const problem = api.install(
-      this.realm.run(script) as Parameters<typeof api.install>[0],
+    const { api } = this.realm
+    return api.install(
+      this.realm.run(newScript(unit.code, filename)) as Parameters<typeof api.install>[0],
       this.realm.list(unit.definitions.map((it) => it.name)),
       this.realm.list(unit.definitions.map((it) => it.hasPrivateNames)),
     )
-    if (problem !== undefined) this.#loseDefinitions(kept, problem)
   }
 
   #loseDefinitions(kept: readonly KeptDefinition[], problem: string): void {
@@ -239,9 +282,9 @@ export class Resident implements NameTable {
   }
 
   /** The unit's definitions by name; the declarations of one name are one definition. */
-  #definitionsOf({ unit }: Compiled, file: string, firstLine: number): Map<string, Definition> {
+  #definitionsOf({ unit }: Pick<Compiled, "unit">, file: string, firstLine: number): Map<string, Definition> {
     const own = new Map<string, Definition>()
-    for (const { name, kind, source, span, dependencies, cells, hasPrivateNames } of unit.definitions) {
+    for (const { name, kind, source, span, dependencies, cells, readsWhenMade, hasPrivateNames } of unit.definitions) {
       const reads = [...dependencies, ...cells]
       const before = own.get(name)
       if (before === undefined) {
@@ -254,7 +297,7 @@ export class Resident implements NameTable {
           column: span.column,
           dependencies,
         }
-        own.set(name, { record, reads, hasPrivateNames })
+        own.set(name, { record, reads, readsWhenMade, hasPrivateNames })
         continue
       }
       const { record } = before
@@ -266,6 +309,7 @@ export class Resident implements NameTable {
           dependencies: [...record.dependencies, ...dependencies],
         },
         reads: [...before.reads, ...reads],
+        readsWhenMade: [...before.readsWhenMade, ...readsWhenMade],
         hasPrivateNames: before.hasPrivateNames || hasPrivateNames,
       })
     }
