@@ -210,7 +210,10 @@ export class Resident implements NameTable {
   }
 
   /** Makes the checkpoint's definitions; `kept` are those that could not be made before the locals stand. */
-  #buildDefinitions({ definitions: records, locals }: Checkpoint): { kept: KeptDefinition[]; problem: string } | undefined {
+  #buildDefinitions({
+    definitions: records,
+    locals,
+  }: Checkpoint): { kept: KeptDefinition[]; problem: string } | undefined {
     const kept: KeptDefinition[] = []
     // Locals are not bound yet, and lost ones will throw when they are read: definitions reach both through their cells.
     const kinds = new Map<string, NameKind>(locals.map(({ name, readonly }) => [name, readonly ? "readonly" : "local"]))
@@ -241,11 +244,15 @@ export class Resident implements NameTable {
     for (const { record, readsWhenMade } of dependents) {
       const { name, kind, source, file, line, column } = record
       if (replaces.includes(name) || isType(kind)) continue
-      if (readsWhenMade.some((read) => replaces.includes(read))) {
-        api.demote(name)
-        this.#stale.push(name)
-      } else kept.push({ name, kind: kind as KeptDefinition["kind"], source, filename: file, line, column })
+      if (readsWhenMade.some((read) => replaces.includes(read))) this.#stale.push(name)
+      else kept.push({ name, kind: kind as KeptDefinition["kind"], source, filename: file, line, column })
     }
+    this.#remake(kept, replaces)
+    // After that, since making definitions counts as given and this as a change of the eval.
+    for (const name of this.#stale) api.demote(name)
+  }
+
+  #remake(kept: readonly KeptDefinition[], replaces: readonly string[]): void {
     if (kept.length === 0) return
     const names: NameTable = {
       kind: (name) => (replaces.includes(name) ? "local" : this.kind(name)),
