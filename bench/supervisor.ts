@@ -204,6 +204,8 @@ showTimes(
   25,
 )
 for (const strategy of ["simple_one_for_one", "one_for_one"] as const) {
+  // A thousand kills are few: unwarmed, they measure the compiler.
+  for (let at = 0; at < 5; at++) await timeRestarts(strategy, 1000)
   for (const count of [1000, childCount]) {
     const times = await repeat(() => timeRestarts(strategy, count))
     showTimes(`${strategy}: killed to restarted among ${count}`, times, 50)
