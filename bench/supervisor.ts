@@ -1,7 +1,8 @@
 // What supervision costs: starting, killing and restarting children, beside Erlang's own figures from the same run.
 //
 // Runs against `dist/`, since that is what people install. Prints one JSON line and one readable line per question. Each figure is
-// the median of several rounds; a machine shared with others shows it in the spread (`min`, `max`).
+// the median of several rounds, in wall-clock time; `cpu` is the median of the process's own CPU time, collector included, which stays
+// comparable when the machine is shared with others. Run it with `--expose-gc` for the memory figures.
 import { spawnSync } from "node:child_process"
 import { fileURLToPath } from "node:url"
 import { createActor, fromTransition } from "xstate"
@@ -21,7 +22,23 @@ interface Figure {
   readonly median: number
   readonly min: number
   readonly max: number
+  readonly cpu?: number
   readonly goal?: number
+}
+
+interface Time {
+  readonly wall: number
+  readonly cpu: number
+}
+
+/** Starts a watch; it gives microseconds per operation. */
+function watch(): (operations: number) => Time {
+  const fromMs = performance.now()
+  const fromCpu = process.cpuUsage()
+  return (operations) => {
+    const { user, system } = process.cpuUsage(fromCpu)
+    return { wall: ((performance.now() - fromMs) * 1000) / operations, cpu: (user + system) / operations }
+  }
 }
 
 /** The cheapest child: an object with a listener. */
@@ -46,31 +63,31 @@ function dynamicSpec(make: () => Api.Startable, restart: Api.RestartType): Api.S
 async function timeStarts(
   spec: Api.SupervisorSpec,
   count: number,
-): Promise<{ startUs: number; stopUs: number; bytes: number }> {
+): Promise<{ start: Time; stop: Time; bytes: number }> {
   globalThis.gc?.()
   const before = process.memoryUsage().heapUsed
   const supervisor = await startSupervisor(spec)
-  const from = performance.now()
+  const started = watch()
   for (let at = 0; at < count; at++) await supervisor.startChild([at])
-  const startUs = ((performance.now() - from) * 1000) / count
+  const start = started(count)
   globalThis.gc?.()
   const bytes = (process.memoryUsage().heapUsed - before) / count
-  const stopFrom = performance.now()
+  const stopped = watch()
   await supervisor.stop()
-  return { startUs, stopUs: ((performance.now() - stopFrom) * 1000) / count, bytes }
+  return { start, stop: stopped(count), bytes }
 }
 
-async function timeStaticStarts(count: number): Promise<number> {
+async function timeStaticStarts(count: number): Promise<Time> {
   const supervisor = await startSupervisor({ strategy: "one_for_one" })
-  const from = performance.now()
+  const started = watch()
   for (let at = 0; at < count; at++) await supervisor.startChild({ id: `child-${at}`, start: lean })
-  const startUs = ((performance.now() - from) * 1000) / count
+  const time = started(count)
   supervisor.kill()
-  return startUs
+  return time
 }
 
 /** From the kill to the moment the supervisor's next answer shows the new child, as Erlang's figure is measured. */
-async function timeRestarts(strategy: "simple_one_for_one" | "one_for_one", count: number): Promise<number> {
+async function timeRestarts(strategy: "simple_one_for_one" | "one_for_one", count: number): Promise<Time> {
   const isDynamic = strategy === "simple_one_for_one"
   const supervisor = await startSupervisor(
     isDynamic ? dynamicSpec(lean, "permanent") : { strategy, intensity: 1_000_000, periodMs: 1000 },
@@ -80,36 +97,52 @@ async function timeRestarts(strategy: "simple_one_for_one" | "one_for_one", coun
     const answer = await supervisor.startChild(isDynamic ? [at] : { id: `child-${at}`, start: lean })
     if (answer.ok && answer.process !== undefined && victims.length < kills) victims.push(answer.process)
   }
-  const from = performance.now()
+  const restarted = watch()
   for (const victim of victims) {
     victim.kill()
     await supervisor.getChildSpec("child")
   }
-  const us = ((performance.now() - from) * 1000) / victims.length
+  const time = restarted(victims.length)
   supervisor.kill()
-  return us
+  return time
 }
 
-async function repeat(measure: () => Promise<number>): Promise<number[]> {
-  const values: number[] = []
+async function repeat(measure: () => Promise<Time>): Promise<Time[]> {
+  const values: Time[] = []
   for (let at = 0; at < rounds; at++) values.push(await measure())
   return values
 }
 
-function show(question: string, unit: string, values: readonly number[], goal?: number): void {
+function show(question: string, unit: string, values: readonly number[], goal?: number, cpu?: readonly number[]): void {
   const sorted = values.toSorted((one, other) => one - other)
-  const median = sorted[Math.floor(sorted.length / 2)] ?? NaN
+  const median = medianOf(values)
   const figure: Figure = {
     question,
     unit,
     median: round(median),
     min: round(sorted[0] ?? NaN),
     max: round(sorted.at(-1) ?? NaN),
+    ...(cpu === undefined ? {} : { cpu: round(medianOf(cpu)) }),
     ...(goal === undefined ? {} : { goal }),
   }
   const verdict = goal === undefined ? "" : median <= goal ? `  (goal ${goal}: met)` : `  (goal ${goal}: MISSED)`
+  const cpuText = figure.cpu === undefined ? "" : `, cpu ${figure.cpu}`
   console.log(JSON.stringify(figure))
-  console.log(`  ${question}: ${figure.median} ${unit}${verdict}`)
+  console.log(`  ${question}: ${figure.median} ${unit}${cpuText}${verdict}`)
+}
+
+function showTimes(question: string, times: readonly Time[], goal?: number): void {
+  show(
+    question,
+    "us",
+    times.map(({ wall }) => wall),
+    goal,
+    times.map(({ cpu }) => cpu),
+  )
+}
+
+function medianOf(values: readonly number[]): number {
+  return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? NaN
 }
 
 function round(value: number): number {
@@ -124,38 +157,37 @@ function showErlang(): void {
     return
   }
   for (const line of run.stdout.trim().split("\n")) {
-    const [question = "", unit = "", value = ""] = line.split("\t")
-    show(`erlang ${question}`, unit, [Number(value)])
+    const [question = "", unit = "", wall = "", cpu = ""] = line.split("\t")
+    show(`erlang ${question}`, unit, [Number(wall)], undefined, [Number(cpu)])
   }
 }
 
-const leanStarts: { startUs: number; stopUs: number; bytes: number }[] = []
+const leanStarts: Awaited<ReturnType<typeof timeStarts>>[] = []
 for (let at = 0; at < rounds; at++) leanStarts.push(await timeStarts(dynamicSpec(lean, "temporary"), childCount))
-show(
+showTimes(
   `start one of ${childCount} dynamic children (process-like)`,
-  "us",
-  leanStarts.map(({ startUs }) => startUs),
+  leanStarts.map(({ start }) => start),
   25,
 )
-show(
+showTimes(
   `stop ${childCount} dynamic children at once, each`,
-  "us",
-  leanStarts.map(({ stopUs }) => stopUs),
+  leanStarts.map(({ stop }) => stop),
 )
-if (globalThis.gc !== undefined)
+if (globalThis.gc !== undefined) {
   show(
     "memory of a dynamic child (process-like)",
     "bytes",
     leanStarts.map(({ bytes }) => bytes),
     1024,
   )
-const bareActor = await repeat(() => {
+}
+const bareActors = await repeat(() => {
   const actors = []
-  const from = performance.now()
+  const created = watch()
   for (let at = 0; at < childCount; at++) actors.push(createActor(logic).start())
-  return Promise.resolve(((performance.now() - from) * 1000) / actors.length)
+  return Promise.resolve(created(actors.length))
 })
-show(`XState alone: create and start one of ${childCount} actors`, "us", bareActor)
+showTimes(`XState alone: create and start one of ${childCount} actors`, bareActors)
 const actorStarts = await repeat(
   async () =>
     (
@@ -163,18 +195,20 @@ const actorStarts = await repeat(
         dynamicSpec(() => createActor(logic), "temporary"),
         childCount,
       )
-    ).startUs,
+    ).start,
 )
-show(`start one of ${childCount} dynamic children (XState actor)`, "us", actorStarts, 25)
-show(
+showTimes(`start one of ${childCount} dynamic children (XState actor)`, actorStarts, 25)
+showTimes(
   `start one of ${childCount} children with ids (process-like)`,
-  "us",
   await repeat(() => timeStaticStarts(childCount)),
   25,
 )
 for (const strategy of ["simple_one_for_one", "one_for_one"] as const) {
+  // A thousand kills are few: unwarmed, they measure the compiler.
+  for (let at = 0; at < 5; at++) await timeRestarts(strategy, 1000)
   for (const count of [1000, childCount]) {
-    show(`${strategy}: killed to restarted among ${count}`, "us", await repeat(() => timeRestarts(strategy, count)), 50)
+    const times = await repeat(() => timeRestarts(strategy, count))
+    showTimes(`${strategy}: killed to restarted among ${count}`, times, 50)
   }
 }
 showErlang()

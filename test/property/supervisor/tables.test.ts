@@ -1,5 +1,5 @@
 // The immutable tables against plain maps, and the restart window against a naive one. fast-check prints the seed of a failure.
-import fc from "fast-check"
+import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { emptyIndex, lookUp, put, type NameIndex } from "../../../supervisor/name-index.ts"
 import {
