@@ -77,12 +77,15 @@ export function bootRealm(host: HostFunction, id: string, kind: string, profile:
   const intrinsics = captureIntrinsics(globalThis)
 
   const environment = new Environment({ resolveFree, onDefined, isNativeError })
+  /** The last reference that meant nothing here. */
+  let unresolved = ""
   const encodeHooks: EncodeHooks = {
     referenceOf(object) {
       const intrinsic = intrinsics.nameOf(object)
       if (intrinsic !== undefined) return `i:${intrinsic}`
       const definition = weakMapGet(instances, object)
-      if (definition !== undefined && environment.read(definition) === object) {
+      // An old instance, or one whose name is a local by now, cannot be found by that name again.
+      if (definition !== undefined && isInstance(definition, object)) {
         note(definition)
         return `d:${definition}`
       }
@@ -102,6 +105,7 @@ export function bootRealm(host: HostFunction, id: string, kind: string, profile:
       if (reference[0] === "d") note(name)
       const found =
         reference[0] === "i" ? intrinsics.resolve(name) : reference[0] === "d" ? environment.read(name) : named[name]
+      if (found === undefined) unresolved = reference
       return found as object | undefined
     },
     prototypeOf(className) {
@@ -110,6 +114,10 @@ export function bootRealm(host: HostFunction, id: string, kind: string, profile:
       return typeof found === "function" ? (descriptorOf(found, "prototype")?.value as object | undefined) : undefined
     },
   }
+  function isInstance(definition: string, object: object): boolean {
+    return environment.kindOf(definition) === "definition" && environment.read(definition) === object
+  }
+
   sealBindingsView()
   const source = { bridge, environment, held, encodeWrite }
   const { Session, own } = makeSession({ id, kind }, source)
@@ -230,7 +238,9 @@ export function bootRealm(host: HostFunction, id: string, kind: string, profile:
       areReadonly: readonly boolean[],
     ): string | undefined {
       try {
+        unresolved = ""
         const bindings = decodeBindings(table, chunks, decodeHooks)
+        if (unresolved !== "") return `it refers to ${unresolved}, which this realm does not have`
         for (let index = 0; index < bindings.length; index++) {
           const { name: found, value } = bindings[index]!
           for (let at = 0; at < names.length; at++) {

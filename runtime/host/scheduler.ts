@@ -64,6 +64,7 @@ export class Scheduler {
   readonly #ready = new Set<Job>()
   /** Groups that have no host with room; the next ones that come are theirs. */
   readonly #wanting = new Set<string>()
+  readonly #repeated = new WeakSet<Job>()
   readonly #slotHandlers: WorkerSlotHandlers
   #cancelSweep: (() => void) | undefined
   #sweptAt = 0
@@ -540,9 +541,13 @@ export class Scheduler {
       tenant.worker = undefined
       tenant.onRealmLost(isOutside ? `its host ended (${because})` : `its worker ended (${because})`)
     }
-    for (const { job, seq, stopping } of ended) {
+    for (const { job, seq, begunAt, stopping } of ended) {
       const isBlamed = isOutside || seq === blamed
       if (isBlamed && !isOutside) job.tenant.apart = apartEvals
+      if (isOutside && stopping === undefined && this.#mayRepeat(job, begunAt)) {
+        unbegun.unshift(job)
+        continue
+      }
       if (stopping !== undefined) job.onStopped(stopping, because === "interrupted" ? "terminated" : because)
       else job.onLost(isBlamed ? because : "neighbour")
     }
@@ -550,6 +555,16 @@ export class Scheduler {
     if (slot.end === undefined && slot.workers.length === 0) this.#grow(slot)
     this.#dropHostIfEmpty(slot)
     this.#pump()
+  }
+
+  /**
+   * Whether an eval that was sent to a host as it died may be sent again: once, when that was a moment ago, and nothing it may have done
+   * was seen by anyone. Most likely it was never read.
+   */
+  #mayRepeat(job: Job, begunAt: number): boolean {
+    if (this.#repeated.has(job) || !job.isUnseen() || this.#clock.now() - begunAt > slowMs) return false
+    this.#repeated.add(job)
+    return true
   }
 
   #forgetWorker(slot: HostSlot, index: number): void {

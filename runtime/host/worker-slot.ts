@@ -38,6 +38,8 @@ export interface Job {
   readonly timeoutMs: number | undefined
   /** The message that starts it; with the checkpoint unless the worker holds a realm of the session at its present commit. */
   request(seq: number, isResident: boolean): EvalRequest
+  /** Nothing that it did has reached anyone: no output, tool call or queued write. */
+  isUnseen(): boolean
   onBegun(): void
   onParked(): void
   onOutput(output: OutputMessage): void

@@ -383,6 +383,10 @@ export class Shell {
       tenant: session.tenant,
       timeoutMs: timeoutMs === Infinity ? undefined : timeoutMs,
       request: (seq, isResident) => this.#message(request, seq, isResident),
+      isUnseen: () => {
+        const { output, queue, tools, isParked } = current()
+        return output.length === 0 && queue.length === 0 && !tools.wasUsed && !isParked
+      },
       onBegun: () => {
         current().begunAt = this.#context.clock.now()
       },
