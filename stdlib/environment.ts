@@ -5,6 +5,7 @@
 // eval changed is known exactly, since every write goes through a cell: `finish` returns it and settles names whose declaration was never
 // reached. Nothing here undoes an eval: the realm of an interrupted one is thrown away.
 import { bindCell, Cell, restoreCell, unbindCell, type CellOwner, type CellState } from "./cell.ts"
+import { cleanError } from "./messages.ts"
 import { apply, arrayPush, createObject, deleteProperty, ErrorOfRealm, hasOwn, isSame } from "./intrinsics.ts"
 
 /** One factory of a unit: definitions that need each other are made together. */
@@ -43,16 +44,23 @@ export interface EnvironmentOptions {
   resolveFree?(name: string): { value: unknown } | undefined
   /** `import(specifier)`; the default rejects. */
   load?(specifier: unknown, options: unknown): Promise<unknown>
+  /** Tells the engine's errors from other values without running user code. Without it messages are not put right where session code catches them. */
+  isNativeError?(value: unknown): boolean
+  /** A definition is in force, fresh from its factory; no other code has seen it yet. */
+  onDefined?(name: string, value: unknown): void
 }
 
 /** How a unit's statements ended, as far as they have. */
 export type RunState = { how: "running" } | { how: "ok"; value: unknown } | { how: "threw"; error: unknown }
 
-/** One run of a unit. `settled` never rejects; it is undefined when the unit ended at once. */
+/**
+ * One run of a unit. While `state` is `running`, whoever started it sets `ended` to be called once. It is a callback and no promise, since
+ * awaiting a realm's promise from outside calls that realm's `then`, which session code may have replaced.
+ */
 export class Run {
   readonly unit: Unit
   state: RunState = { how: "running" }
-  settled: Promise<void> | undefined = undefined
+  ended: (() => void) | undefined = undefined
   /** By number of the definition: made and bound in this run. */
   readonly reached: boolean[] = []
   /** Definitions made in this run whose statement has not been reached yet, by name. */
@@ -85,6 +93,8 @@ export class Environment implements CellOwner {
   /** For every name, the groups with a factory parameter of that name. */
   readonly #dependents: Record<string, UnitGroup[] | undefined> = createObject(null)
   readonly #options: EnvironmentOptions
+  /** What generated code calls, in definitions too. */
+  readonly #hooks: object
   #touched: Cell[] = []
   #size = 0
   /** `_` and `_error`: names of the session but no bindings. */
@@ -93,6 +103,20 @@ export class Environment implements CellOwner {
 
   constructor(options: EnvironmentOptions = {}) {
     this.#options = options
+    const { load, isNativeError } = options
+    this.#hooks = {
+      __proto__: null,
+      clean: (error: unknown) => {
+        if (isNativeError !== undefined) cleanError(error, isNativeError)
+        return error
+      },
+      load: async (specifier: unknown, attributes: unknown) => {
+        if (load === undefined)
+          throw new ErrorOfRealm("This session cannot load modules: `import()` is not available in it")
+        return await load(specifier, attributes)
+      },
+      meta: { __proto__: null },
+    }
   }
 
   // Names
@@ -235,6 +259,14 @@ export class Environment implements CellOwner {
     this.#settle()
   }
 
+  /** A definition whose declaration can no longer be made stays as a read-only local with the value it has. */
+  demote(name: string): void {
+    if (this.#definitions[name] === undefined) return
+    const { value } = this.#definitions[name]
+    this.#forget(name)
+    bindCell(this.cell(name), "readonly", value)
+  }
+
   #forget(name: string): void {
     if (this.#definitions[name] !== undefined) deleteProperty(this.#definitions, name)
   }
@@ -250,7 +282,7 @@ export class Environment implements CellOwner {
   }
 
   #instances(group: UnitGroup, run: Run): unknown[] {
-    const parameters: unknown[] = []
+    const parameters: unknown[] = [this.#hooks]
     const { dependencies, cells, make } = group
     for (let index = 0; index < dependencies.length; index++) {
       const name = dependencies[index]!
@@ -282,6 +314,7 @@ export class Environment implements CellOwner {
     const { name, group, value } = definition
     this.#definitions[name] = definition
     bindCell(this.cell(name), "definition", value)
+    this.#options.onDefined?.(name, value)
     for (let index = 0; index < group.dependencies.length; index++) {
       const list = (this.#dependents[group.dependencies[index]!] ??= [])
       if (list[list.length - 1] !== group) arrayPush(list, group)
@@ -308,6 +341,7 @@ export class Environment implements CellOwner {
         if (definition?.group !== group) continue
         definition.value = values[member]
         bindCell(this.cell(name), "definition", values[member])
+        this.#options.onDefined?.(name, values[member])
         arrayPush(run.redefined, name)
       }
     }
@@ -391,31 +425,24 @@ export class Environment implements CellOwner {
 
   #call(run: Run, statements: NonNullable<Unit["run"]>): void {
     const { cells } = run.unit
-    const parameters: unknown[] = [this.#hooks(run)]
+    const parameters: unknown[] = [this.#runHooks(run)]
     for (let index = 0; index < cells.length; index++) arrayPush(parameters, this.cell(cells[index]!))
-    const returned = apply(statements, undefined, parameters) as { v: unknown } | Promise<{ v: unknown }>
+    const returned: { v?: unknown } | Promise<{ v: unknown }> = apply(statements, undefined, parameters)
     if (hasOwn(returned, "v")) {
       const value = (returned as { v: unknown }).v
-      if (isThenable(value)) run.settled = settleRun(run, value)
+      if (isThenable(value)) void settleRun(run, value)
       else run.state = { how: "ok", value }
-    } else run.settled = settleRun(run, returned, true)
+    } else void settleRun(run, returned, true)
   }
 
-  /** What generated code calls. */
-  #hooks(run: Run): object {
-    const { load } = this.#options
+  /** What the statements of a unit call besides. */
+  #runHooks(run: Run): object {
     return {
-      __proto__: null,
+      __proto__: this.#hooks,
       reach: (index: number) => this.#reach(run, index),
       keep: (cell: Cell, value: unknown) => {
         if (!isSame(cell.v, value) && run.state.how === "running") cell.w = value
       },
-      load: async (specifier: unknown, options: unknown) => {
-        if (load === undefined)
-          throw new ErrorOfRealm("This session cannot load modules: `import()` is not available in it")
-        return await load(specifier, options)
-      },
-      meta: { __proto__: null },
     }
   }
 
@@ -430,7 +457,8 @@ export class Environment implements CellOwner {
       const cell = this.cell(lexical[index]!)
       if (cell.state === "dead") restoreCell(cell)
     }
-    for (let index = 0; index < vars.length && how === "threw"; index++) {
+    for (let index = 0; index < vars.length; index++) {
+      if (how !== "threw") break
       const cell = this.cell(vars[index]!)
       if (cell.state === "local" && cell.v === undefined && cell.saved?.state === "free") unbindCell(cell, "free")
     }
@@ -509,4 +537,5 @@ async function settleRun(run: Run, returned: unknown, isBoxed = false): Promise<
   } catch (error) {
     run.state = { how: "threw", error }
   }
+  run.ended?.()
 }

@@ -17,11 +17,18 @@ import {
 } from "./intrinsics.ts"
 
 const realmGlobal: object = globalThis
-/** Engines since V8 12 keep `stack` behind an accessor of their own. */
-const nativeStackGetter: unknown = descriptorOf(new ErrorOf("probe"), "stack")?.get
+/** Engines since V8 12 keep `stack` behind an accessor of their own, whose halves are the same for all errors of a realm. */
+const nativeStack = descriptorOf(new ErrorOf("probe"), "stack")
+const nativeStackGetter: unknown = nativeStack?.get
+const nativeStackSetter: unknown = nativeStack?.set
+
+export interface StackDescriptor extends PropertyDescriptor {
+  /** The engine's accessor stands there, whose value this is. */
+  readonly isNative?: boolean
+}
 
 /** The descriptor of an object's own `stack`, as data; `undefined` when there is none that can be read without running code. */
-export function stackDescriptor(object: object): PropertyDescriptor | undefined {
+export function stackDescriptor(object: object): StackDescriptor | undefined {
   if (!objectHasOwn(object, "stack") || !hasPlainHeader(object)) return undefined
   const prepared = shadow(ErrorOf, "prepareStackTrace", undefined)
   if (prepared === false) return undefined
@@ -36,6 +43,7 @@ export function stackDescriptor(object: object): PropertyDescriptor | undefined 
       writable: true,
       enumerable: found.enumerable === true,
       configurable: found.configurable === true,
+      isNative: true,
     })
   } finally {
     if (named !== false) unshadow(realmGlobal, "Error", named)
@@ -48,6 +56,27 @@ export function stackText(object: object): string | undefined {
   const descriptor = stackDescriptor(object)
   const value: unknown = descriptor !== undefined && objectHasOwn(descriptor, "value") ? descriptor.value : undefined
   return typeof value === "string" ? value : undefined
+}
+
+/** Puts the engine's accessor with this text on an object. `false` where `stack` is a plain property, which the caller then defines. */
+export function restoreStack(object: object, text: string, enumerable: boolean, configurable: boolean): boolean {
+  if (nativeStackGetter === undefined || nativeStackSetter === undefined || objectHasOwn(object, "stack")) return false
+  applyFunction(nativeStackSetter, object, [text])
+  return defineOwn(
+    object,
+    "stack",
+    withoutPrototype({
+      get: nativeStackGetter as () => unknown,
+      set: nativeStackSetter as () => void,
+      enumerable,
+      configurable,
+    }),
+  )
+}
+
+/** The halves of the engine's accessor, where it has one; nothing else names these two functions. */
+export function nativeStackAccessor(): unknown[] {
+  return [nativeStackGetter, nativeStackSetter]
 }
 
 /** Puts a plain value in the property's place; `false` when the session made that impossible. */

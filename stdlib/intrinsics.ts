@@ -241,3 +241,10 @@ export const promiseThen = uncurryThis(Promise.prototype.then) as <T>(
   onRejected?: (error: unknown) => unknown,
 ) => Promise<unknown>
 export const iteratorSymbol: symbol = Symbol.iterator
+export const stringIncludes = uncurryThis(String.prototype.includes) as (text: string, part: string) => boolean
+export const regExpExec = RegExp.prototype.exec
+export const regExpReplace = uncurryThis(RegExp.prototype[Symbol.replace]) as unknown as (
+  pattern: RegExp,
+  text: string,
+  replacement: string,
+) => string

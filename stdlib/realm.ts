@@ -7,6 +7,8 @@ import {
   arrayPush,
   defineOwn,
   descriptorOf,
+  isSame,
+  ownKeysOf,
   objectFreeze,
   Uint8ArrayOf,
   WeakMapOf,
@@ -16,12 +18,14 @@ import {
 } from "./intrinsics.ts"
 import type { Primitive } from "./intrinsics.ts"
 import { BindingsView, sealBindingsView } from "./bindings-view.ts"
+import { brandOf } from "./brands.ts"
 import { Bridge, kindError, opExit, opSettled, opUncaught } from "./bridge.ts"
 import type { HostFunction } from "./bridge.ts"
 import { describeError, defaultErrorLimits, errorToJson } from "./describe-error.ts"
 import { Environment } from "./environment.ts"
 import type { Run, Unit } from "./environment.ts"
 import { installGlobals } from "./globals.ts"
+import { recordAttributes } from "./attribute-record.ts"
 import { captureIntrinsics } from "./intrinsic-references.ts"
 import { defaultPreviewLimits, preview } from "./preview.ts"
 import { recordProxies } from "./proxy-record.ts"
@@ -50,6 +54,8 @@ export function bootRealm(host: HostFunction, id: string, kind: string, profile:
   const instances = new WeakMapOf<object, string>()
   const classes = new WeakMapOf<object, ClassFacts>()
   const singletons = new WeakMapOf<object, string>()
+  const privateNames: Record<string, boolean> = { __proto__: null } as never
+  const asMade = new WeakMapOf<object, readonly unknown[]>()
   const named: Record<string, unknown> = { __proto__: null } as never
   const held: unknown[] = newList()
   let run: Run | undefined
@@ -66,10 +72,11 @@ export function bootRealm(host: HostFunction, id: string, kind: string, profile:
     bridge.call(opUncaught)
   }
   recordProxies(globalThis)
+  recordAttributes()
   installGlobals(bridge, timers, { profile, exit, uncaught, clone })
   const intrinsics = captureIntrinsics(globalThis)
 
-  const environment = new Environment({ resolveFree })
+  const environment = new Environment({ resolveFree, onDefined, isNativeError })
   const encodeHooks: EncodeHooks = {
     referenceOf(object) {
       const intrinsic = intrinsics.nameOf(object)
@@ -164,30 +171,39 @@ export function bootRealm(host: HostFunction, id: string, kind: string, profile:
   }
 
   function encodeWrite(key: string, value: unknown): unknown {
-    noteDefinitions()
     const { groups, ephemeral } = encodeBindings([{ name: key, value }], encodeHooks)
     return ephemeral.length > 0 ? ephemeral[0]!.what : groups[0]
   }
 
-  /** Current instances of definitions, so that values refer to them by name. */
-  function noteDefinition(definition: string, hasPrivateNames: boolean): void {
-    const value = environment.read(definition)
+  /** A fresh definition: values refer to it by name, and its data is compared with what it is now. */
+  function onDefined(definition: string, value: unknown): void {
     if ((typeof value !== "object" || value === null) && typeof value !== "function") return
     weakMapSet(instances, value, definition)
+    weakMapSet(asMade, value, dataOf(value))
     if (typeof value !== "function") return
     const prototype = descriptorOf(value, "prototype")
     if (prototype === undefined || prototype.writable === true || typeof prototype.value !== "object") return
-    weakMapSet(classes, prototype.value as object, { name: definition, hasPrivateNames })
+    weakMapSet(classes, prototype.value as object, {
+      name: definition,
+      hasPrivateNames: privateNames[definition] === true,
+    })
   }
 
-  let noted: { names: readonly string[]; privates: readonly boolean[] } = { names: [], privates: [] }
-  function noteDefinitions(): void {
-    for (let index = 0; index < noted.names.length; index++) noteDefinition(noted.names[index]!, noted.privates[index]!)
+  function notePrivateNames(names: readonly string[], have: readonly boolean[]): void {
+    for (let index = 0; index < names.length; index++) privateNames[names[index]!] = have[index]!
   }
 
-  async function watch(settled: Promise<void>): Promise<void> {
-    await settled
-    bridge.call(opSettled)
+  /** Definitions whose own data is not what their source made: only this realm has it. */
+  function changedDefinitions(names: readonly string[]): string[] {
+    const changed: string[] = newList()
+    for (let index = 0; index < names.length; index++) {
+      const definition = names[index]!
+      const value = environment.read(definition)
+      if ((typeof value !== "object" || value === null) && typeof value !== "function") continue
+      const made = weakMapGet(asMade, value)
+      if (made !== undefined && !isAsMade(value, made)) changed[changed.length] = definition
+    }
+    return changed
   }
 
   return objectFreeze({
@@ -198,12 +214,12 @@ export function bootRealm(host: HostFunction, id: string, kind: string, profile:
 
     /** Makes definitions; gives the message of what one threw. */
     install(unit: Unit, names: readonly string[], privates: readonly boolean[]): string | undefined {
+      notePrivateNames(names, privates)
       try {
         environment.install(unit)
       } catch (error) {
         return textOfFailure(error)
       }
-      for (let index = 0; index < names.length; index++) noteDefinition(names[index]!, privates[index]!)
       return undefined
     },
     /** Binds those names of a group that still belong to it; gives a message when its bytes are not what they should be. */
@@ -244,6 +260,7 @@ export function bootRealm(host: HostFunction, id: string, kind: string, profile:
     kindOf: (wanted: string) => environment.kindOf(wanted),
     names: () => environment.names(),
 
+    changedDefinitions,
     takeReferenced(): string[] {
       const taken = referenced
       referenced = newList()
@@ -256,10 +273,12 @@ export function bootRealm(host: HostFunction, id: string, kind: string, profile:
     start(unit: Unit, names: readonly string[], privates: readonly boolean[]): boolean {
       held.length = 0
       exitSignal = undefined
-      noted = { names, privates }
+      notePrivateNames(names, privates)
       run = environment.start(unit)
-      if (run.settled === undefined) return true
-      watch(run.settled)
+      if (run.state.how !== "running") return true
+      run.ended = () => {
+        bridge.call(opSettled)
+      }
       return false
     },
     /** How the statements ended: "running", "ok" or "threw". */
@@ -274,12 +293,7 @@ export function bootRealm(host: HostFunction, id: string, kind: string, profile:
     put: (key: string, index: number) => environment.setLocal(key, held[index]),
     remove: (key: string) => environment.remove(key),
     /** Ends the eval. What changed, by kind; the lists are the environment's own. */
-    finish(how: "ok" | "threw") {
-      const finished = environment.finish(run!, how)
-      noteDefinitions()
-      for (let index = 0; index < finished.rebuilt.length; index++) noteDefinition(finished.rebuilt[index]!, false)
-      return finished
-    },
+    finish: (how: "ok" | "threw") => environment.finish(run!, how),
     /** Encodes these locals, or all. */
     encode(names: readonly string[] | undefined) {
       const entries: { name: string; value: unknown }[] = []
@@ -347,6 +361,38 @@ export function bootRealm(host: HostFunction, id: string, kind: string, profile:
     },
     forgetTool: (callId: number) => tools.forget(callId),
   })
+}
+
+/** An object's own keys and values, and for a function those of its prototype: what a definition's data is compared by. */
+function dataOf(value: object): readonly unknown[] {
+  const data: unknown[] = newList()
+  addData(data, value)
+  if (typeof value === "function") {
+    const prototype = descriptorOf(value, "prototype")?.value as unknown
+    if (typeof prototype === "object" && prototype !== null) addData(data, prototype)
+  }
+  return data
+}
+
+function addData(data: unknown[], object: object): void {
+  const keys = ownKeysOf(object)
+  for (let index = 0; index < keys.length; index++) {
+    const descriptor = descriptorOf(object, keys[index]!)
+    if (descriptor === undefined) continue
+    data[data.length] = keys[index]
+    data[data.length] = "value" in descriptor ? descriptor.value : descriptor.get
+  }
+}
+
+function isAsMade(value: object, made: readonly unknown[]): boolean {
+  const now = dataOf(value)
+  if (now.length !== made.length) return false
+  for (let index = 0; index < now.length; index++) if (!isSame(now[index], made[index])) return false
+  return true
+}
+
+function isNativeError(value: unknown): boolean {
+  return typeof value === "object" && value !== null && brandOf(value) === "error"
 }
 
 function splitNames(text: string): string[] {

@@ -28,7 +28,9 @@ const sweepMs = 10
 const settleMs = 1_000
 /** Evals a session computes apart from parked neighbours after one had to be killed. */
 const apartEvals = 10
-/** Share of a host's memory limit above which it gets no new work and is replaced once it is idle. */
+/** Share of a host's memory limit above which half of its idle realms are dropped. */
+const crampedShare = 0.6
+/** Share above which it gets no new work and is replaced once it is idle. */
 const fullShare = 0.8
 
 export interface SchedulerHandlers {
@@ -60,6 +62,8 @@ export class Scheduler {
   readonly #mainGroup: string
   readonly #hosts = new Map<Host, HostSlot>()
   readonly #ready = new Set<Job>()
+  /** Groups that have no host with room; the next ones that come are theirs. */
+  readonly #wanting = new Set<string>()
   readonly #slotHandlers: WorkerSlotHandlers
   #cancelSweep: (() => void) | undefined
   #sweptAt = 0
@@ -101,6 +105,15 @@ export class Scheduler {
     // A spare has its thread ready too: that is what makes it warm.
     this.#grow(slot)
     if (this.#hostsOf(this.#mainGroup).length < this.#options.min) slot.group = this.#mainGroup
+    else {
+      for (const group of this.#wanting) {
+        slot.group = group
+        this.#wanting.delete(group)
+        // It would have been the spare, so another is wanted.
+        this.#handlers.onHostWanted()
+        break
+      }
+    }
     this.#pump()
   }
 
@@ -116,7 +129,9 @@ export class Scheduler {
   onMemory(host: Host, rssBytes: number): void {
     const slot = this.#hosts.get(host)
     if (slot === undefined) return
-    slot.isFull = rssBytes > this.#options.memoryBytesMax * fullShare
+    const share = rssBytes / this.#options.memoryBytesMax
+    slot.isFull = share > fullShare
+    if (share > crampedShare) this.#evictHalf(slot)
     if (slot.isFull) this.#recycleIfIdle(slot)
   }
 
@@ -146,6 +161,7 @@ export class Scheduler {
 
   /** Nothing more will come for that group: its hosts go. */
   retireGroup(group: string): void {
+    this.#wanting.delete(group)
     for (const slot of this.#hostsOf(group)) this.#handlers.onHostRetired(slot.host)
   }
 
@@ -220,6 +236,7 @@ export class Scheduler {
   }
 
   dispose(): void {
+    for (const worker of this.#workers()) worker.cancelDeadline()
     this.#cancelSweep?.()
     this.#cancelSweep = undefined
   }
@@ -299,8 +316,10 @@ export class Scheduler {
   /** Starts one more thread, or asks for one more host, unless one is already on its way. */
   #wantRoom(group: string): void {
     const hosts = this.#hostsOf(group)
-    if (hosts.length === 0) {
-      if (this.#takeSpare(group) === undefined) this.#handlers.onHostWanted()
+    if (hosts.every((slot) => slot.isFull)) {
+      if (this.#takeSpare(group) !== undefined) return
+      this.#wanting.add(group)
+      this.#handlers.onHostWanted()
       return
     }
     if (hosts.some((slot) => slot.workers.some((worker) => worker.state === "starting"))) return
@@ -329,12 +348,22 @@ export class Scheduler {
     if (last !== undefined) this.evict(last, "its worker had too many residents")
   }
 
+  #evictHalf(slot: HostSlot): void {
+    for (const worker of slot.workers) {
+      let count = Math.ceil(worker.tenants.size / 2)
+      for (const tenant of [...worker.tenants.values()]) {
+        if (count-- === 0) break
+        if (!tenant.holdsEphemerals && !isBusy(worker, tenant)) this.evict(tenant, "its host was short of memory")
+      }
+    }
+  }
+
   #grow(slot: HostSlot): void {
     const index = slot.nextWorker++
     const worker = new WorkerSlot(slot.host, index, this.#slotHandlers)
     slot.workers.push(worker)
     slot.host.grow(index, this.#listener, worker)
-    this.#clock.after(this.#limits.hostStartTimeoutMs, () => {
+    worker.cancelDeadline = this.#clock.after(this.#limits.hostStartTimeoutMs, () => {
       // A thread that never reports means a host whose pool no longer starts any.
       if (worker.state === "starting" && this.#hosts.has(slot.host)) slot.host.kill("thread-start-timeout")
     })
@@ -486,7 +515,7 @@ export class Scheduler {
     if (slot === undefined) return
     if (slot.end !== undefined || slot.gone.has(worker.index)) return this.#workerLost(slot, worker)
     // Its host says why in a moment, or dies. A closed socket of a living thread is a fault: the host goes.
-    this.#clock.after(this.#limits.threadStopMs * 4, () => {
+    worker.cancelDeadline = this.#clock.after(this.#limits.threadStopMs * 4, () => {
       if (slot.workers.includes(worker)) worker.host.kill("worker-disconnected")
     })
   }
@@ -498,6 +527,7 @@ export class Scheduler {
     // A host killed from outside was nobody's fault; otherwise one eval is to blame and the others were its neighbours.
     const isOutside = gone === undefined && end !== undefined && end.entered === 0
     const because = gone?.because ?? end?.because ?? "host-killed"
+    worker.cancelDeadline()
     slot.workers.splice(slot.workers.indexOf(worker), 1)
     const [head, ...behind] = worker.inFlight
     const ended = [...(head === undefined ? [] : [head]), ...worker.parked.values()]
@@ -524,7 +554,11 @@ export class Scheduler {
 
   #forgetWorker(slot: HostSlot, index: number): void {
     const at = slot.workers.findIndex((it) => it.index === index)
-    if (at !== -1) slot.workers.splice(at, 1)[0]!.state = "gone"
+    const [forgotten] = at === -1 ? [] : slot.workers.splice(at, 1)
+    if (forgotten !== undefined) {
+      forgotten.state = "gone"
+      forgotten.cancelDeadline()
+    }
     if (slot.end === undefined && slot.workers.length === 0) this.#grow(slot)
   }
 

@@ -84,6 +84,8 @@ export class WorkerSlot {
   state: "starting" | "ready" | "gone" = "starting"
   /** The head has computed so long that nothing more is put behind it. */
   isSlow = false
+  /** Cancels the deadline that runs against it: to report when it starts, to be explained when its connection has closed. */
+  cancelDeadline: () => void = () => {}
   /** Fenced evals that the worker has not confirmed to have skipped. */
   readonly #revoked = new Set<number>()
   readonly #handlers: WorkerSlotHandlers
@@ -101,6 +103,7 @@ export class WorkerSlot {
     this.#link = link
     if (this.state === "starting") {
       this.state = "ready"
+      this.cancelDeadline()
       this.#handlers.onReady(this)
     } else link.abort()
     return {

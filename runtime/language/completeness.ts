@@ -18,23 +18,18 @@ export function completeness(source: string): Completeness {
   const [error] = parsed.errors
   if (error === undefined) return { state: "complete" }
   const end = source.trimEnd().length
-  if (error.start >= end || isOpen(error.message, source, error.start) || endsInEscape(source, error.start)) {
+  if (error.start >= end || isOpenText.test(error.message) || canGoOn(source, error.start)) {
     return { state: "incomplete", indent: openBrackets(source) }
   }
   return { state: "invalid", span: new LineTable(source).span(error.start, error.end), message: error.message }
 }
 
-/**
- * What was opened and not closed: the parser says so at the opening place. A string cannot go on in the next line, so it is not among
- * them; a template can, for which the parser has the same words.
- */
-function isOpen(message: string, source: string, start: number): boolean {
-  if (/found `EOF`|Unterminated (?:template|multiline comment|multi-line comment|comment)/i.test(message)) return true
-  return message.startsWith("Unterminated string") && "`}".includes(source[start]!)
-}
+/** The parser's words for text that was opened and not closed; a string cannot go on in the next line, so it is not among them. */
+const isOpenText = /found `EOF`|Unterminated multiline comment/
 
-function endsInEscape(source: string, from: number): boolean {
-  return /^["'][^\n]*\\\s*$/.test(source.slice(from))
+/** An open template, or a string whose line ends in `\\`. */
+function canGoOn(source: string, from: number): boolean {
+  return source[from] === "`" || /^["'][^\n]*\\\s*$/.test(source.slice(from))
 }
 
 /** Brackets that are open at the end, outside strings, comments and templates' text. */

@@ -98,13 +98,13 @@ class Marker {
   #mark(node: Extract<Node, { type: "ExpressionStatement" }>): void {
     this.marked.add(node.start)
     this.#edits.open(node.start, `${this.#result}=(0,`)
-    this.#edits.close(node.expression.end, ")")
+    this.#edits.closeStatement(node.expression.end, ")")
     if (this.#edits.source[node.end - 1] !== ";") this.#edits.terminate(node.end)
   }
 
   #reset(node: Node, inList: boolean): void {
     this.#edits.open(node.start, `${inList ? ";" : "{"}${this.#result}=void 0;`)
-    if (!inList) this.#edits.close(node.end, "}")
+    if (!inList) this.#edits.closeBody(node.end, "}")
   }
 }
 

@@ -1,7 +1,7 @@
 // The list of changes that turns a source text into generated text, in one pass and with its position map.
 //
-// Changes never overlap. Those at one offset are written in this order: what ends there (inner before outer), a `;` that ends a
-// statement there, what starts there (outer before inner), then a replacement of the text that begins there. That order comes out by itself when a tree walk adds a node's
+// Changes never overlap. Those at one offset are written in this order: what ends there (inner before outer; an expression, then the
+// statement around it, its `;`, then the body it is), what starts there (outer before inner), then a replacement of the text that begins there. That order comes out by itself when a tree walk adds a node's
 // prefix on the way in and its suffix on the way out. Rendering a range applies the changes inside it, so the declarations of a
 // submission and its statements are rendered from one list.
 import { type Segments } from "./positions.ts"
@@ -11,18 +11,23 @@ interface Edit {
   end: number
   text: string
   rank: number
+  /** The character behind it counts as the start of what was replaced: V8 reports a failed call of ours at its parenthesis. */
+  pinsNext: boolean
 }
 
 const closes = 0
-const terminates = 1
-const opens = 2
-const replaces = 3
+const closesStatement = 1
+const terminates = 2
+const closesBody = 3
+const opens = 4
+const replaces = 5
 
-const lineBreaks = /[^\n\r\u2028\u2029]/g
+const lineBreak = /[\n\r\u2028\u2029]/
+const notLineBreak = /[^\n\r\u2028\u2029]/g
 
 /** As many blanks as the text has characters; its line breaks stay, so that nothing after it moves. */
 export function blanksFor(text: string): string {
-  return text.replace(lineBreaks, " ")
+  return lineBreak.test(text) ? text.replace(notLineBreak, " ") : " ".repeat(text.length)
 }
 
 export class Edits {
@@ -43,6 +48,16 @@ export class Edits {
     this.#add(at, at, text, closes)
   }
 
+  /** Closes what was put around the whole expression of a statement. */
+  closeStatement(at: number, text: string): void {
+    this.#add(at, at, text, closesStatement)
+  }
+
+  /** Closes a block that was put around a statement. */
+  closeBody(at: number, text: string): void {
+    this.#add(at, at, text, closesBody)
+  }
+
   /** Ends a statement that has no `;` of its own. */
   terminate(at: number): void {
     if (this.#terminated.has(at)) return
@@ -50,8 +65,8 @@ export class Edits {
     this.#add(at, at, ";", terminates)
   }
 
-  replace(start: number, end: number, text: string): void {
-    this.#add(start, end, text, replaces)
+  replace(start: number, end: number, text: string, pinsNext = false): void {
+    this.#add(start, end, text, replaces, pinsNext)
   }
 
   /** Blanks a range; with `first`, its first character becomes that one. An empty range changes nothing. */
@@ -59,8 +74,8 @@ export class Edits {
     if (start < end) this.replace(start, end, first + blanksFor(this.source.slice(start + first.length, end)))
   }
 
-  #add(start: number, end: number, text: string, rank: number): void {
-    this.#edits.push({ start, end, text, rank })
+  #add(start: number, end: number, text: string, rank: number, pinsNext = false): void {
+    this.#edits.push({ start, end, text, rank, pinsNext })
     this.#isSorted = false
   }
 
@@ -110,6 +125,8 @@ export class Edits {
       into.copy(this.source, at, edit.start)
       into.insert(edit.text, edit.start)
       at = edit.end
+      if (edit.pinsNext && (this.source[at] === "(" || this.source[at] === "`"))
+        into.insert(this.source[at++]!, edit.start)
     }
     for (; hole < holes.length; hole++) {
       const { start: from, end: to, text } = holes[hole]!

@@ -33,7 +33,7 @@ export function lower(
   const special = new Map<number, SpecialStatement>()
   let lowered = ""
   let at = 0
-  for (const index of [...statements].sort((a, b) => a - b)) {
+  for (const index of [...statements].toSorted((a, b) => a - b)) {
     const statement = program.body[index]!
     const node = bareStatement(statement)
     const { start, end } = node

@@ -3,7 +3,7 @@
 // oxc counts UTF-16 units in spans and labels (its own code frame counts bytes, so we draw ours). It does not recover: on an error
 // there is no tree. An input that starts with `{` and is no block is read as an object literal, as every console does: `{ a: 1 }` and
 // `{}` show an object, `{ let p = 1; p }` stays a block.
-import { parseSync, type Program } from "oxc-parser"
+import { parseSync, visitorKeys, type Node, type Program } from "oxc-parser"
 import { LineTable, type Span } from "./positions.ts"
 
 export type {
@@ -45,7 +45,9 @@ export function parse(
   source: string,
 ): ParsedSource | { valid: false; errors: { message: string; start: number; end: number }[] } {
   const result = parseSync("submission.ts", source, options)
-  const failed = result.errors.length > 0
+  const found =
+    result.errors.length === 0 ? result.errors : result.errors.filter((error) => !isOfTypes(error, result.program))
+  const failed = found.length > 0
   if (startsWithBrace.test(source) && (failed || isObjectLike(result.program))) {
     const text = `(${source.replace(/;\s*$/, (tail) => tail.replace(";", " "))}\n)`
     const literal = parseSync("submission.ts", text, options)
@@ -54,11 +56,32 @@ export function parse(
     }
   }
   if (!failed) return { valid: true, program: result.program, text: source, shift: 0 }
-  const errors = result.errors.map(({ message, labels }) => {
-    const label = labels.at(-1) ?? { start: 0, end: 0 }
-    return { message, start: label.start, end: Math.max(label.end, label.start) }
+  const errors = found.map(({ message, labels }) => {
+    // The first label is where it went wrong; only of two declarations the second one is.
+    const label = labels.find((each) => each.message === "It can not be redeclared here") ??
+      labels[0] ?? { start: 0, end: 0 }
+    return { message, start: label.start, end: label.end }
   })
   return { valid: false, errors }
+}
+
+/** Two class members of one name are JavaScript; only the type checker minds, and the parser reports it with the real redeclarations. */
+function isOfTypes({ message, labels }: { message: string; labels: { start: number }[] }, program: Program): boolean {
+  if (!message.endsWith("has already been declared") || message.includes("#")) return false
+  const start = labels.at(-1)?.start ?? -1
+  return program.body.some((statement) => hasMemberKey(statement, start))
+}
+
+function hasMemberKey(node: Node, start: number): boolean {
+  if ((node.type === "MethodDefinition" || node.type === "PropertyDefinition") && node.key.start === start) return true
+  for (const key of visitorKeys[node.type] ?? []) {
+    const child = (node as unknown as Record<string, Node | (Node | null)[] | null | undefined>)[key]
+    if (child === null || child === undefined) continue
+    const children = Array.isArray(child) ? child : [child]
+    if (children.some((each) => each !== null && start >= each.start && start < each.end && hasMemberKey(each, start)))
+      return true
+  }
+  return false
 }
 
 const startsWithBrace = /^\s*\{/
@@ -104,6 +127,6 @@ export function renderProblem(source: string, { message, span }: SyntaxProblem):
   const text = source.slice(lineStart, rest === null ? source.length : lineStart + rest.index)
   const gutter = String(span.line)
   const before = text.slice(0, span.column - 1).replace(/[^\t]/gu, " ")
-  const width = Math.max(1, [...text.slice(span.column - 1, span.column - 1 + span.end - span.start)].length)
+  const width = Math.max(1, Array.from(text.slice(span.column - 1, span.column - 1 + span.end - span.start)).length)
   return `${message} (${span.line}:${span.column})\n${gutter} | ${text}\n${" ".repeat(gutter.length)} | ${before}${"^".repeat(width)}`
 }

@@ -50,7 +50,7 @@ export class LineTable {
 
 /**
  * Which piece of generated text came from where. Pieces are added in the order of the generated text. An inserted piece belongs to the
- * source offset it was inserted for: V8 reports `(0,$$f.v)()` at its first character, which must be that of `f`.
+ * source offset it was inserted for: V8 reports a failed `x.y()` at a character that may be ours.
  */
 export class Segments {
   readonly #generated: number[] = []

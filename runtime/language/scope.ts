@@ -67,7 +67,7 @@ export interface Analysis {
   needsTransformer: Set<number>
   dynamicImports: { start: number; end: number; form: "call" | "meta" }[]
   /** Catch clauses: where the caught error's message can be cleaned. */
-  catches: { param: number; paramEnd: number; name: string | undefined; body: number; isCaptured: boolean }[]
+  catches: { param: number; paramEnd: number; name: string | undefined; body: number; bodyEnd: number }[]
   privateNames: Set<number>
 }
 
@@ -104,7 +104,6 @@ export function analyse(program: Program, edits: Edits): Analysis {
 
 class Walk {
   readonly #edits: Edits
-  readonly #source: string
   readonly #result: Analysis = {
     references: [],
     variables: [],
@@ -130,7 +129,6 @@ class Walk {
 
   constructor(edits: Edits) {
     this.#edits = edits
-    this.#source = edits.source
   }
 
   program(program: Program): Analysis {
@@ -392,7 +390,7 @@ class Walk {
         paramEnd: param.end,
         name: param.type === "Identifier" ? param.name : undefined,
         body: body.start + 1,
-        isCaptured: this.#functionDepth > 0,
+        bodyEnd: body.end,
       })
     }
     this.#open("block")

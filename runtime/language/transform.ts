@@ -6,7 +6,7 @@
 // | a definition or read-only local, at statement level | a `const` of the same name made from its cell at the start: no edit |
 // | a local that no closure captures | a real `let`, written back when the eval ends: no edit |
 // | a name of a fresh realm's global object | itself |
-// | everything else | its cell: `$$x.v` to read, `$$x.w` to write, `$$x.t` for `typeof` |
+// | everything else | its cell: `$$_x.v` to read, `$$_x.w` to write, `$$_x.t` for `typeof` |
 //
 // A cell's `v` is plain data while the name is bound, so a read costs a load; writes go through `w`, which knows read-only names and
 // dead zones, makes session locals and keeps the list of what an eval changed.
@@ -23,6 +23,8 @@ export interface NameTable {
   isRealmGlobal(name: string): boolean
   /** Whether a function may hold the name's cell. Without an answer no local is promoted. */
   isCaptured?(name: string): boolean
+  /** What a definition depends on, by name: a definition that is declared again may not receive as a parameter what needs itself. */
+  dependencies?(name: string): readonly string[] | undefined
 }
 
 /** Names that cannot be bound anew by assignment. */
@@ -70,6 +72,7 @@ export class Transform {
   readonly #plan: Plan
   readonly #marker: string
   readonly #freshFrom = new Map<string, number>()
+  readonly #needing = new Map<string, boolean>()
   readonly #marked: ReadonlySet<number>
   /** Statements that are definitions. */
   readonly #defining: ReadonlySet<number>
@@ -128,7 +131,7 @@ export class Transform {
       if (!reference.writes && this.passes(candidate, own)) return
     } else if (!this.#analysis.declared.has(name) && this.#names.kind(name) === "definition") {
       this.definitionReads.get(candidate)!.add(name)
-      if (!reference.writes) return
+      if (!reference.writes && !this.#needsOwn(name)) return
     } else if (!reference.writes && this.isSelf(name)) {
       this.definitionReads.get(candidate)!.add(name)
       return
@@ -152,7 +155,27 @@ export class Transform {
   isPassed(from: Candidate, name: string): boolean {
     const own = this.#plan.own.get(name)
     if (own !== undefined) return this.passes(from, own)
-    return !this.#analysis.declared.has(name) && this.#names.kind(name) === "definition"
+    return !this.#analysis.declared.has(name) && this.#names.kind(name) === "definition" && !this.#needsOwn(name)
+  }
+
+  /**
+   * Whether an existing definition depends on one that this submission declares again. Both cannot be parameters of each other, so the new
+   * one reads the old one through its cell.
+   */
+  #needsOwn(name: string): boolean {
+    const known = this.#needing.get(name)
+    if (known !== undefined) return known
+    const seen = new Set([name])
+    let needs = false
+    for (const each of seen) {
+      if (this.#plan.own.has(each)) {
+        needs = true
+        break
+      }
+      for (const next of this.#names.dependencies?.(each) ?? []) seen.add(next)
+    }
+    this.#needing.set(name, needs)
+    return needs
   }
 
   /** Whether a definition of this submission is bound before its first statement runs. */
@@ -241,7 +264,7 @@ export class Transform {
         end,
         `${typeofStart > 0 && /[\w$]/.test(this.#edits.source[typeofStart - 1]!) ? " " : ""}${cell}.t`,
       )
-    else this.#edits.replace(start, end, text)
+    else this.#edits.replace(start, end, text, isCallee)
     if (names !== undefined) {
       const key = JSON.stringify(name)
       this.#edits.open(names.start, `({[${key}]:`)
@@ -255,6 +278,8 @@ export class Transform {
     const { kind, declarations } = node
     const edits = this.#edits
     edits.blank(node.start, node.start + kind.length, place === "list" ? ";" : "")
+    // Without its keyword a declaration is an expression, and the next line could go on with it.
+    if (place !== "head" && edits.source[node.end - 1] !== ";") edits.terminate(node.end)
     for (const { id, init } of declarations) {
       if (init !== null) {
         if (id.type === "ObjectPattern") {

@@ -24,7 +24,11 @@ export class SessionState {
   definitions = new Map<string, DefinitionRecord>()
   lastValue: Uint8Array | undefined
   lastError: Uint8Array | undefined
+  /** What besides bindings only the realm holds, as texts for people. */
+  realmOnly: readonly string[] = nothing
 }
+
+const nothing: readonly string[] = []
 
 export interface Change {
   set: string[]
@@ -53,6 +57,7 @@ export function commitDelta(state: SessionState, delta: Delta): Change {
   }
   state.lastValue = delta.lastValue ?? state.lastValue
   state.lastError = delta.lastError ?? state.lastError
+  state.realmOnly = delta.realmOnly
   state.commit += 1
   const definitions = delta.definitions.map((record) => record.name)
   if (definitions.length > 0 || delta.removedDefinitions.length > 0 || delta.cleared) state.revision += 1
@@ -98,6 +103,8 @@ export function loseRealm(state: SessionState, reason: string): string[] {
     state.locals.set(name, { readonly: local.readonly, held: "lost", reason: `${local.what}: ${reason}` })
     lost.push(name)
   }
+  lost.push(...state.realmOnly)
+  state.realmOnly = nothing
   if (lost.length > 0) state.commit += 1
   return lost
 }
@@ -106,6 +113,7 @@ export function loseRealm(state: SessionState, reason: string): string[] {
 export function ephemeralNames(state: SessionState): string[] {
   const names: string[] = []
   for (const [name, local] of state.locals) if (local.held === "realm") names.push(name)
+  names.push(...state.realmOnly)
   return names
 }
 
@@ -114,6 +122,7 @@ export function resetState(state: SessionState): void {
   clear(state)
   state.lastValue = undefined
   state.lastError = undefined
+  state.realmOnly = nothing
   state.commit += 1
   state.revision += 1
 }
@@ -127,13 +136,14 @@ export function copyState(state: SessionState): SessionState {
   copy.definitions = new Map(state.definitions)
   copy.lastValue = state.lastValue
   copy.lastError = state.lastError
+  copy.realmOnly = state.realmOnly
   return copy
 }
 
 /** Puts the session back to `earlier` as a new commit and a new revision. Names that were held by a realm then are lost. */
 export function restoreState(state: SessionState, earlier: SessionState): string[] {
-  const { locals, definitions, lastValue, lastError } = copyState(earlier)
-  Object.assign(state, { locals, definitions, lastValue, lastError })
+  const { locals, definitions, lastValue, lastError, realmOnly } = copyState(earlier)
+  Object.assign(state, { locals, definitions, lastValue, lastError, realmOnly })
   const lost = loseRealm(state, "the state it was part of was left and came back without it")
   state.commit += 1
   state.revision += 1

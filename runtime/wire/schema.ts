@@ -75,6 +75,8 @@ const delta = record({
   lastValue: optional(bytes),
   lastError: optional(bytes),
   late: list(str),
+  /** What besides bindings only the realm holds, all of it: properties of the global object, data put on definitions. */
+  realmOnly: list(str),
 })
 const rejected = record({ op: str, key: str, kind: str })
 

@@ -15,7 +15,8 @@ import { newScript } from "./compile-cache.ts"
 import type { Compiled } from "./compile-cache.ts"
 import { Realm, copyStrings } from "./realm.ts"
 import type { RunningEval } from "./running-eval.ts"
-import { touchedLocals } from "./touched.ts"
+import { touchedBy } from "./touched.ts"
+import type { Touched } from "./touched.ts"
 
 interface Definition {
   readonly record: DefinitionRecord
@@ -26,6 +27,9 @@ interface Definition {
 
 /** Groups shorter than this are compared as they are, longer ones by digest. */
 const comparedBytesMax = 64
+
+/** Submissions whose positions are kept; frames of older ones are left out of stacks. A session may run for years. */
+const unitsKept = 256
 
 // Code that may go on after its eval has ended, or start something that does. Without any of these words nothing of an eval can run
 // later, since its timers are cancelled; with one, any later commit may contain its work, so every later commit encodes everything.
@@ -43,6 +47,7 @@ export class Resident implements NameTable {
   readonly #ephemeral = new Set<string>()
   /** What each local was last encoded as: its group's names and a fingerprint of its bytes. */
   readonly #encoded = new Map<string, { names: readonly string[]; print: string }>()
+  readonly #changedDefinitions = new Set<string>()
   #mayLinger = false
 
   constructor(session: string, commit: number, checkpoint: Checkpoint, bundle: Script, host: HostFunction) {
@@ -71,7 +76,7 @@ export class Resident implements NameTable {
 
   /** Starts a compiled submission; true when it ended at once. Must be called inside the eval's async context. */
   start({ unit, script }: Compiled, source: string, file: string): boolean {
-    this.units.set(unit.filename, { unit, file })
+    this.#remember(unit, file)
     for (const name of unit.captures) this.#captured.add(name)
     this.#mayLinger ||= lingeringCode.test(source)
     const { api } = this.realm
@@ -122,7 +127,7 @@ export class Resident implements NameTable {
     }
     for (const name of [...removed, ...definitions.map((it) => it.name)]) this.#forget(name)
 
-    const touched = touchedLocals({
+    const touched = touchedBy({
       unit,
       definitionOf: (name) => this.#definitions.get(name) ?? own.get(name),
       isLocal: (name) => isLocal(this.kind(name)),
@@ -140,6 +145,7 @@ export class Resident implements NameTable {
       definitions,
       removedDefinitions,
       late,
+      realmOnly: this.#realmOnly(touched),
     }
     return { delta, rejected }
   }
@@ -156,6 +162,12 @@ export class Resident implements NameTable {
   }
 
   // Inside
+
+  #remember(unit: Compiled["unit"], file: string): void {
+    this.units.delete(unit.filename)
+    this.units.set(unit.filename, { unit, file })
+    if (this.units.size > unitsKept) this.units.delete(this.units.keys().next().value!)
+  }
 
   #build(checkpoint: Checkpoint): void {
     const { api } = this.realm
@@ -261,13 +273,14 @@ export class Resident implements NameTable {
   }
 
   #encode(
-    touched: Set<string> | "all",
+    touched: Touched | "all",
     assigned: ReadonlySet<string>,
   ): { groups: Delta["groups"]; ephemeral: Delta["ephemeral"]; late: string[] } {
     let names: string[] | undefined
     if (touched !== "all" && !this.#mayLinger) {
       const wanted = new Set(assigned)
-      for (const name of touched) for (const member of this.#encoded.get(name)?.names ?? [name]) wanted.add(member)
+      for (const name of touched.locals)
+        for (const member of this.#encoded.get(name)?.names ?? [name]) wanted.add(member)
       names = [...wanted]
       if (names.length === 0) return { groups: [], ephemeral: [], late: [] }
     }
@@ -290,13 +303,32 @@ export class Resident implements NameTable {
           before === undefined || before.print !== print || before.names.length !== group.names.length
         isChanged ||= hasOtherBytes || assigned.has(name)
         // Changed, and not by anything that this eval's code could reach: by code of an earlier one.
-        if (hasOtherBytes && before !== undefined && touched !== "all" && !touched.has(name) && !assigned.has(name))
+        if (
+          hasOtherBytes &&
+          before !== undefined &&
+          touched !== "all" &&
+          !touched.locals.has(name) &&
+          !assigned.has(name)
+        )
           late.push(name)
         this.#encoded.set(name, { names: group.names, print })
       }
       if (isChanged) groups.push(group)
     }
     return { groups, ephemeral: encoded.ephemeral, late }
+  }
+
+  /** Properties of the global object, and definitions with data that their source does not make. */
+  #realmOnly(touched: Touched | "all"): string[] {
+    const asked = touched === "all" || this.#mayLinger ? [...this.#definitions.keys()] : touched.definitions
+    if (asked.length > 0) {
+      for (const name of asked) this.#changedDefinitions.delete(name)
+      for (const name of copyStrings(this.realm.api.changedDefinitions(this.realm.list(asked))))
+        this.#changedDefinitions.add(name)
+    }
+    const globals = this.realm.addedGlobals().map((name) => `globalThis.${name}`)
+    if (this.#changedDefinitions.size === 0) return globals
+    return [...globals, ...Array.from(this.#changedDefinitions, (name) => `${name} (data put on the definition)`)]
   }
 
   #noteReferenced(): void {

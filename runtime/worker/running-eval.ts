@@ -26,6 +26,8 @@ export class RunningEval {
   exitCode: number | undefined
   isCheckScheduled = false
   omittedBytes = 0
+  /** Writes that left at once. */
+  prompt = 0
   readonly times = { begunAt: 0, compiledAt: 0, ranAt: 0 }
   readonly #outputBytesMax: number
   readonly #send: (chunk: OutputChunkMessage) => void

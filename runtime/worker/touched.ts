@@ -19,11 +19,17 @@ export interface TouchedQuestion {
   readonly referenced: ReadonlySet<string>
 }
 
-/** The touched locals, or "all". */
-export function touchedLocals(question: TouchedQuestion): Set<string> | "all" {
+export interface Touched {
+  readonly locals: ReadonlySet<string>
+  readonly definitions: readonly string[]
+}
+
+/** What the eval may have changed, or "all". */
+export function touchedBy(question: TouchedQuestion): Touched | "all" {
   const { unit, referenced } = question
   if (unit.usesDirectEval || unit.mentionsGlobalThis) return "all"
-  const touched = new Set<string>()
+  const locals = new Set<string>()
+  const definitions: string[] = []
   const seen = new Set<string>()
   const open = [...unit.mentions]
   let reachedValue = false
@@ -33,12 +39,13 @@ export function touchedLocals(question: TouchedQuestion): Set<string> | "all" {
     if (name === "_" || name === "_error" || question.isEphemeral(name)) return "all"
     const definition = question.definitionOf(name)
     if (definition !== undefined) {
+      definitions.push(name)
       for (const read of definition.reads) open.push(read)
     } else if (question.isLocal(name)) {
-      touched.add(name)
+      locals.add(name)
       if (!reachedValue) for (const referencedName of referenced) open.push(referencedName)
       reachedValue = true
     }
   }
-  return touched
+  return { locals, definitions }
 }

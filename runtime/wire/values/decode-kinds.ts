@@ -19,7 +19,6 @@ import {
   Uint8ArrayOf,
   withoutPrototype,
 } from "../../../stdlib/intrinsics.ts"
-import { noteArrayAttributes } from "../../../stdlib/attribute-record.ts"
 import type { ValueDecoder } from "./decoder.ts"
 import {
   opArguments,
@@ -46,8 +45,6 @@ export function decodeKind(decoder: ValueDecoder, op: number): unknown {
     case opObject:
       return general(decoder, decoder.keep({}))
     case opArrayGeneral:
-      // Whatever its items turn out to be, they may be more than plain data.
-      noteArrayAttributes()
       return general(decoder, decoder.keep([]))
     case opArguments:
       return general(decoder, decoder.keep(newArguments()))

@@ -6,65 +6,50 @@
 // prototype has anything under their names, and defined otherwise.
 
 import {
-  ArrayPrototype,
-  defineOwn,
-  Float64ArrayOf,
-  Int16ArrayOf,
-  Int32ArrayOf,
-  Int8ArrayOf,
-  mapGet,
-  MapOf,
-  mapSet,
-  newList,
-  ObjectPrototype,
-  objectHasOwn,
-  ownHooks,
-  ownKeysOf,
-  preventExtensions,
-  prototypeOf,
-  putOwn,
-  setAdd,
+  type Primitive,
   setPrototype,
-  stringCodeAt,
+  MapOf,
+  mapGet,
+  mapSet,
+  setAdd,
+  typedArrayLength,
   symbolFor,
   SymbolOf,
-  typedArrayBuffer,
-  typedArrayByteLength,
-  typedArrayLength,
-  typedArraySet,
-  Uint8ArrayOf,
+  ObjectPrototype,
+  newList,
   withoutPrototype,
-  type Primitive,
+  putOwn,
+  ownHooks,
 } from "../../../stdlib/intrinsics.ts"
-import { isRecordedProxy, makeProxy } from "../../../stdlib/proxy-record.ts"
-import {
-  attrAccessor,
-  attrConfigurable,
-  attrEnumerable,
-  attrWritable,
-  opArray,
-  opClassPrototype,
-  opNull,
-  opNumbers,
-  opPlaceholder,
-  opProxy,
-  opRef,
-  opReference,
-  opShape,
-  opShaped,
-  opSymbolRegistered,
-  opSymbolUnique,
-  opSymbolWellKnown,
-  protoClass,
-  protoNull,
-  protoPlain,
-  proxyDepthMax,
-} from "./format.ts"
-import { describedPrototype, Placeholder, rebasePrototype } from "./described.ts"
+import { makeProxy } from "../../../stdlib/proxy-record.ts"
+import { finishGeneral, isObject, type General } from "./decode-general.ts"
 import { decodeKind } from "./decode-kinds.ts"
+import { describedPrototype, Placeholder } from "./described.ts"
 import { MalformedValueError } from "./malformed.ts"
+import { viewNumbers } from "./numbers.ts"
+import { arraysAreOpen, isOpenFor } from "./open.ts"
 import { wellKnownSymbol } from "./symbols.ts"
 import type { DecodeHooks } from "./hooks.ts"
+import {
+  opNull,
+  opRef,
+  opArray,
+  opNumbers,
+  opSymbolWellKnown,
+  opSymbolRegistered,
+  opSymbolUnique,
+  opReference,
+  opClassPrototype,
+  opPlaceholder,
+  opProxy,
+  opShape,
+  opShaped,
+  protoPlain,
+  protoNull,
+  protoClass,
+  attrAccessor,
+  proxyDepthMax,
+} from "./format.ts"
 
 const decodeHookNames = ["resolveReference", "prototypeOf"] as const
 
@@ -91,15 +76,6 @@ interface Waiting {
   /** The key of the entry whose value is awaited. */
   key: unknown
   readonly below: Waiting | undefined
-}
-
-interface General {
-  readonly object: object
-  readonly hasPrototype: boolean
-  readonly isSealed: boolean
-  readonly attributes: number[]
-  readonly count: number
-  readonly values: unknown[]
 }
 
 export class ValueDecoder {
@@ -321,12 +297,12 @@ export class ValueDecoder {
     const attributes: number[] = newList()
     let slots = hasPrototype ? 1 : 0
     for (let i = 0; i < count; i++) {
-      const bits = this.readCount(15)
+      const bits = this.readCount(31)
       attributes[i] = bits
       slots += (bits & attrAccessor) === 0 ? 2 : 3
     }
     const general: General = { object, hasPrototype, isSealed, attributes, count, values: newList() }
-    if (slots === 0) this.#finishGeneral(general)
+    if (slots === 0) finishGeneral(general, (problem) => this.fail(problem))
     else this.#push(awaitsGeneral, general.values, general, 0, slots)
   }
 
@@ -349,7 +325,7 @@ export class ValueDecoder {
       if (this.#top !== frame) return
     }
     this.#top = frame.below
-    if (frame.kind === awaitsGeneral) this.#finishGeneral(frame.detail as General)
+    if (frame.kind === awaitsGeneral) finishGeneral(frame.detail as General, (problem) => this.fail(problem))
     else if (frame.kind === awaitsFields) {
       const { prototype, isOpen } = frame.detail as DecodedShape
       if (isOpen && prototype !== ObjectPrototype) setPrototype(frame.owner, prototype)
@@ -381,94 +357,6 @@ export class ValueDecoder {
         setAdd(owner as unknown as Set<unknown>, value)
     }
   }
-
-  #finishGeneral(general: General): void {
-    const { object, values, attributes, count } = general
-    let at = 0
-    if (general.hasPrototype) {
-      const prototype = values[at++]
-      if (prototype !== null && !isObject(prototype)) this.fail("a prototype that is no object")
-      // A proxy's trap would run if the chain were searched for cycles through it; the engine stops at it instead.
-      if (!setPrototype(object, rebasePrototype(prototype, object))) this.fail("a prototype that cannot be set")
-    }
-    for (let i = 0; i < count; i++) {
-      const key = values[at++]
-      if (typeof key !== "string" && typeof key !== "symbol") this.fail("a property key of another type")
-      const bits = attributes[i]!
-      const isAccessor = (bits & attrAccessor) !== 0
-      const first = values[at++]
-      const second = isAccessor ? values[at++] : undefined
-      const enumerable = (bits & attrEnumerable) !== 0
-      const configurable = (bits & attrConfigurable) !== 0
-      const descriptor: PropertyDescriptor = isAccessor
-        ? { get: accessorPart(first), set: accessorPart(second), enumerable, configurable }
-        : { value: first, writable: (bits & attrWritable) !== 0, enumerable, configurable }
-      if (!this.#define(object, key, withoutPrototype(descriptor))) this.fail("a property that cannot be defined")
-    }
-    if (general.isSealed) preventExtensions(object)
-  }
-
-  #define(object: object, key: string | symbol, descriptor: PropertyDescriptor): boolean {
-    try {
-      return defineOwn(object, key, descriptor)
-    } catch {
-      // Only a hostile table defines what an array or view throws at, such as a length of -1.
-      return false
-    }
-  }
-}
-
-/** The bytes as numbers, copied so that they are aligned; `undefined` when they are no whole number of such numbers. */
-function viewNumbers(chunk: Uint8Array, width: number): ArrayLike<number> | undefined {
-  const byteLength = typedArrayByteLength(chunk)
-  if ((width !== 1 && width !== 2 && width !== 4 && width !== 8) || byteLength % width !== 0) return undefined
-  const bytes = new Uint8ArrayOf(byteLength)
-  typedArraySet(bytes, chunk)
-  const buffer = typedArrayBuffer(bytes)
-  if (width === 1) return new Int8ArrayOf(buffer)
-  if (width === 2) return new Int16ArrayOf(buffer)
-  return width === 4 ? new Int32ArrayOf(buffer) : new Float64ArrayOf(buffer)
 }
 
 const suspended: unknown = withoutPrototype({})
-
-/** Half of an accessor that means nothing on this side stays a missing half: reading it gives `undefined`. */
-function accessorPart(value: unknown): () => undefined {
-  return (typeof value === "function" ? value : undefined) as () => undefined
-}
-
-function isObject(value: unknown): value is object {
-  return (typeof value === "object" && value !== null) || typeof value === "function"
-}
-
-function isOpenFor(keys: readonly string[], prototype: object | null): boolean {
-  let link = prototype === null ? ObjectPrototype : prototype
-  for (;;) {
-    if (isRecordedProxy(link)) return false
-    for (let i = 0; i < keys.length; i++) if (objectHasOwn(link, keys[i]!)) return false
-    const next = link === ObjectPrototype ? null : prototypeOf(link)
-    if (next === null) break
-    link = next
-  }
-  // The object is filled as `{}` and gets its prototype after, so `Object.prototype` counts in any case.
-  for (let i = 0; i < keys.length; i++) if (objectHasOwn(ObjectPrototype, keys[i]!)) return false
-  return true
-}
-
-/** Whether no prototype of an array has an item of its own, which assignment to an index would meet. */
-function arraysAreOpen(): boolean {
-  return (
-    prototypeOf(ArrayPrototype) === ObjectPrototype &&
-    !startsWithIndex(ArrayPrototype) &&
-    !startsWithIndex(ObjectPrototype)
-  )
-}
-
-/** Indices come first among own keys. */
-function startsWithIndex(object: object): boolean {
-  const keys = ownKeysOf(object)
-  const key = keys.length > 0 ? keys[0] : undefined
-  if (typeof key !== "string" || key.length === 0) return false
-  const code = stringCodeAt(key, 0)
-  return code >= 48 && code <= 57
-}

@@ -6,75 +6,45 @@
 // promise's state writes them there, with an op of their own.
 
 import {
-  bigintValue,
-  booleanValue,
-  bufferByteLength,
-  bufferMaxLength,
-  bufferResizable,
-  dataViewBuffer,
-  dataViewByteLength,
-  dataViewOffset,
-  dateValue,
+  objectHasOwn,
+  ownKeysOf,
   descriptorOf,
   functionToString,
-  isExtensible,
   mapEach,
-  mapSize,
-  newList,
-  numberValue,
-  objectHasOwn,
-  objectSymbols,
-  ownKeysOf,
-  regExpFlagGetters,
-  regExpSource,
   setEach,
+  mapSize,
   setSize,
-  sharedByteLength,
-  sharedGrowable,
-  sharedMaxLength,
-  stringIndexOf,
+  dateValue,
+  regExpSource,
+  regExpFlagGetters,
+  numberValue,
   stringValue,
+  booleanValue,
+  bigintValue,
   symbolValue,
-  typedArrayBuffer,
-  typedArrayByteLength,
-  typedArrayLength,
-  typedArrayName,
-  typedArrayOffset,
-  typedArraySet,
-  Uint8ArrayOf,
-  type Primitive,
+  stringIndexOf,
+  newList,
 } from "../../../stdlib/intrinsics.ts"
 import { confirmBrand, functionName, unrootedBrand, type Brand } from "../../../stdlib/brands.ts"
-import { stackDescriptor } from "../../../stdlib/error-stack.ts"
 import { recordedProxy } from "../../../stdlib/proxy-record.ts"
-import { errorNameOf, isFreshPrototype } from "./kinds.ts"
-import { followsBuffer } from "./views.ts"
+import { writeBuffer, writeView } from "./encode-bytes.ts"
+import { withoutKey, writeGeneral, writeRare } from "./encode-general.ts"
 import type { PrototypeInfo, ValueEncoder } from "./encoder.ts"
+import { errorNameOf } from "./kinds.ts"
 import {
-  attrAccessor,
-  attrConfigurable,
-  attrEnumerable,
-  attrWritable,
-  opArguments,
+  opObject,
   opArrayGeneral,
-  opBoxed,
-  opBuffer,
-  opBufferResizable,
-  opBufferShared,
   opClassPrototype,
   opDate,
-  opError,
-  opMap,
-  opObject,
-  opProxy,
   opRegExp,
+  opMap,
   opSet,
-  opView,
+  opBoxed,
+  opError,
+  opProxy,
+  opArguments,
   proxyDepthMax,
 } from "./format.ts"
-
-/** Views above this many items are not searched for named properties: listing their own keys costs 450 ns an item. */
-const viewKeysMax = 4096
 
 export function writeFunction(encoder: ValueEncoder, object: object): void {
   const name = functionName(object)
@@ -138,13 +108,13 @@ export function writeOther(
       writeSet(encoder, object, prototype)
       return
     case "date":
-      begin(encoder, opDate, object, prototype, brand, ownKeysOf(object), (more) => {
+      writeRare(encoder, opDate, object, prototype, brand, ownKeysOf(object), (more) => {
         encoder.put(more)
         encoder.put(dateValue(object))
       })
       return
     case "regexp":
-      begin(encoder, opRegExp, object, prototype, brand, regExpKeys(object), (more) => {
+      writeRare(encoder, opRegExp, object, prototype, brand, regExpKeys(object), (more) => {
         encoder.put(more)
         encoder.writeValue(regExpSource(object))
         encoder.put(regExpFlags(object))
@@ -217,29 +187,12 @@ function writeOrdinary(
   writeGeneral(encoder, object, prototype, "ordinary", ownKeysOf(object))
 }
 
-/** Writes one of the kinds that rarely carry more than their slots; the general form follows only where they do. */
-function begin(
-  encoder: ValueEncoder,
-  op: number,
-  object: object,
-  prototype: object | null,
-  brand: Brand,
-  keys: readonly (string | symbol)[],
-  writeSlots: (more: number) => void,
-): void {
-  const more = keys.length > 0 || !isFreshPrototype(brand, object, prototype) || !isExtensible(object) ? 1 : 0
-  encoder.putOp(op)
-  writeSlots(more)
-  encoder.mark(object)
-  if (more === 1) writeGeneral(encoder, object, prototype, brand, keys)
-}
-
 function writeMap(encoder: ValueEncoder, object: object, prototype: object | null): void {
   const entries: unknown[] = newList()
   let count = 0
   const size = mapSize(object)
   if (encoder.exceeds(size * 2)) return
-  begin(encoder, opMap, object, prototype, "map", ownKeysOf(object), (more) => {
+  writeRare(encoder, opMap, object, prototype, "map", ownKeysOf(object), (more) => {
     encoder.put(more)
     encoder.put(size)
   })
@@ -255,7 +208,7 @@ function writeSet(encoder: ValueEncoder, object: object, prototype: object | nul
   let count = 0
   const size = setSize(object)
   if (encoder.exceeds(size)) return
-  begin(encoder, opSet, object, prototype, "set", ownKeysOf(object), (more) => {
+  writeRare(encoder, opSet, object, prototype, "set", ownKeysOf(object), (more) => {
     encoder.put(more)
     encoder.put(size)
   })
@@ -283,119 +236,10 @@ function writeBoxed(
             : symbolValue(object)
   // The characters of a string object are no properties anybody could have set.
   const keys = brand === "string" ? boxedStringKeys(object, stringValue(object).length) : ownKeysOf(object)
-  begin(encoder, opBoxed, object, prototype, brand, keys, (more) => {
+  writeRare(encoder, opBoxed, object, prototype, brand, keys, (more) => {
     encoder.put(more)
     encoder.writeValue(value)
   })
-}
-
-function writeBuffer(encoder: ValueEncoder, object: object, prototype: object | null, brand: Brand): void {
-  const shared = brand === "sharedarraybuffer"
-  const length = shared ? sharedByteLength(object) : bufferByteLength(object)
-  if (encoder.exceeds(length)) return
-  const grows = (shared ? sharedGrowable(object) : bufferResizable(object)) === true
-  const largest = !grows ? -1 : shared ? sharedMaxLength(object) : bufferMaxLength(object)
-  const op = shared ? opBufferShared : grows ? opBufferResizable : opBuffer
-  begin(encoder, op, object, prototype, brand, ownKeysOf(object), (more) => {
-    encoder.put(more)
-    encoder.addChunk(copyBytes(object as ArrayBuffer, 0, length), length)
-    if (op !== opBuffer) encoder.put(largest)
-  })
-}
-
-/** A detached buffer has no bytes left and reads as one of length 0. */
-function copyBytes(buffer: ArrayBuffer, offset: number, length: number): Uint8Array {
-  const bytes = new Uint8ArrayOf(length)
-  if (length > 0) typedArraySet(bytes, new Uint8ArrayOf(buffer, offset, length))
-  return bytes
-}
-
-function writeView(encoder: ValueEncoder, object: object, prototype: object | null): void {
-  const name = typedArrayName(object)
-  const buffer = name === undefined ? viewedByDataView(object) : typedArrayBuffer(object)
-  if (buffer === undefined) {
-    encoder.writeEphemeral(object, "a DataView beyond the end of its buffer")
-    return
-  }
-  const byteLength = name === undefined ? dataViewByteLength(object) : typedArrayByteLength(object)
-  const offset = name === undefined ? dataViewOffset(object) : typedArrayOffset(object)
-  const length = name === undefined ? byteLength : typedArrayLength(object)
-  if (encoder.exceeds(byteLength)) return
-  const slice = encoder.hooks.viewsAreSlices === true
-  begin(encoder, opView, object, prototype, "view", viewKeys(object, name, length), (more) => {
-    encoder.put(more)
-    encoder.put(name ?? "DataView")
-    encoder.put(slice ? 0 : offset)
-    encoder.put(!slice && followsBuffer(object, buffer) ? -1 : length)
-    if (slice) {
-      encoder.putOp(opBuffer)
-      encoder.put(0)
-      encoder.addChunk(copyBytes(buffer, offset, byteLength), byteLength)
-      encoder.mark(newList())
-    } else encoder.writeValue(buffer)
-  })
-}
-
-function viewedByDataView(object: object): ArrayBuffer | undefined {
-  try {
-    dataViewByteLength(object)
-    return dataViewBuffer(object)
-  } catch {
-    // The buffer shrank below the view, which then has neither an offset nor a length to write down.
-    return undefined
-  }
-}
-
-const accessorKeys: readonly ["get", "set"] = ["get", "set"]
-
-/** The general form. Keys whose property is gone or cannot be read without running code (a hostile `stack`) are left out. */
-function writeGeneral(
-  encoder: ValueEncoder,
-  object: object,
-  prototype: object | null,
-  brand: Brand,
-  keys: readonly (string | symbol)[],
-): void {
-  const hasPrototype = !isFreshPrototype(brand, object, prototype)
-  const slots: unknown[] = newList()
-  const labels: (string | symbol)[] = newList()
-  const attributes: Primitive[] = newList()
-  let slotCount = 0
-  let count = 0
-  if (hasPrototype) {
-    slots[0] = prototype
-    labels[0] = "__proto__"
-    slotCount = 1
-  }
-  for (let i = 0; i < keys.length; i++) {
-    const key = keys[i]!
-    const descriptor = key === "stack" ? stackDescriptor(object) : descriptorOf(object, key)
-    if (descriptor === undefined) continue
-    const isAccessor = !objectHasOwn(descriptor, "value")
-    attributes[count++] =
-      (descriptor.enumerable === true ? attrEnumerable : 0) +
-      (descriptor.configurable === true ? attrConfigurable : 0) +
-      (isAccessor ? attrAccessor : descriptor.writable === true ? attrWritable : 0)
-    labels[slotCount] = key
-    slots[slotCount++] = key
-    for (let part = 0; part < (isAccessor ? 2 : 1); part++) {
-      labels[slotCount] = key
-      slots[slotCount++] = isAccessor ? descriptor[accessorKeys[part] as "get" | "set"] : descriptor.value
-    }
-  }
-  encoder.put(hasPrototype ? 1 : 0)
-  encoder.put(isExtensible(object) ? 0 : 1)
-  encoder.put(count)
-  for (let i = 0; i < count; i++) encoder.put(attributes[i])
-  encoder.weight += count
-  encoder.pushSlots(slots, slotCount, labels)
-}
-
-function withoutKey(keys: (string | symbol)[], left: string): (string | symbol)[] {
-  const kept: (string | symbol)[] = newList()
-  let count = 0
-  for (let i = 0; i < keys.length; i++) if (keys[i] !== left) kept[count++] = keys[i]!
-  return kept
 }
 
 /** A regular expression always owns `lastIndex`; it is worth writing when it is not the 0 of a fresh one. */
@@ -424,15 +268,5 @@ function boxedStringKeys(object: object, length: number): (string | symbol)[] {
   let count = 0
   // Own keys list the indices first, in order; `length` comes after them.
   for (let i = length; i < keys.length; i++) if (keys[i] !== "length") kept[count++] = keys[i]!
-  return kept
-}
-
-function viewKeys(object: object, name: string | undefined, length: number): (string | symbol)[] {
-  if (name === undefined) return ownKeysOf(object)
-  if (length > viewKeysMax) return objectSymbols(object)
-  const keys = ownKeysOf(object)
-  const kept: (string | symbol)[] = newList()
-  let count = 0
-  for (let i = length; i < keys.length; i++) kept[count++] = keys[i]!
   return kept
 }

@@ -13,16 +13,11 @@ import {
   arrayIsArray,
   ArrayPrototype,
   descriptorOf,
-  Float64ArrayOf,
-  Int16ArrayOf,
-  Int32ArrayOf,
-  Int8ArrayOf,
   isExtensible,
   MapOf,
   mapGet,
   mapSet,
   newList,
-  objectHasOwn,
   objectKeys,
   objectNames,
   ObjectPrototype,
@@ -35,10 +30,8 @@ import {
   Uint8ArrayOf,
   type Primitive,
 } from "../../../stdlib/intrinsics.ts"
-import { arraysArePlain } from "../../../stdlib/attribute-record.ts"
 import { candidateBrand, opaqueBuiltin, type Brand } from "../../../stdlib/brands.ts"
 import { isRecordedProxy } from "../../../stdlib/proxy-record.ts"
-import { pathStep, quoteText, symbolText } from "../../../stdlib/quote.ts"
 import { wellKnownSymbolName } from "./symbols.ts"
 import { writeFunction, writeOther, writeProxy } from "./encode-kinds.ts"
 import {
@@ -58,30 +51,15 @@ import {
   protoNull,
   protoPlain,
 } from "./format.ts"
+import { frameFields, frameItems, frameSlots, pathOf, type Frame, type SlotLabels } from "./frames.ts"
+import { hasPlainItems, isPlainData, numbersOf, objectPrototypeIsSilent } from "./plain.ts"
 import type { EncodeHooks } from "./hooks.ts"
 
 /** Hooks may be left out; what is missing must not be looked up on `Object.prototype`. */
 const encodeHookNames = ["referenceOf", "classOf", "isProxy", "standInPrototype", "viewsAreSlices"] as const
 
-const frameFields = 0
-const frameItems = 1
-const frameSlots = 2
-
 /** Shapes remembered per prototype; a program's hot objects rarely alternate between more. */
 const recentShapesMax = 8
-
-/** An object of which only the first `position` slots are written. */
-interface Frame {
-  readonly kind: number
-  readonly object: object
-  /** Keys of fields; labels of the slots of a list. */
-  readonly list: unknown
-  position: number
-  /** The slot before `position` is being written; until then the frame only waits and is no part of the path. */
-  begun: boolean
-  readonly end: number
-  readonly below: Frame | undefined
-}
 
 interface Shape {
   readonly index: number
@@ -100,9 +78,6 @@ export interface PrototypeInfo {
   readonly shapes: Shape[]
   shapeCount: number
 }
-
-/** What the slots of a list are in a path: property keys, or the entries of a map or set. */
-export type SlotLabels = readonly (string | symbol)[] | "map" | "set"
 
 export type EphemeralPolicy = "stop" | "placeholder" | "scan"
 
@@ -351,7 +326,7 @@ export class ValueEncoder {
     if (this.exceeds(count)) return true
     if (!hasPlainItems(array, count) || objectSymbols(array).length !== 0) return false
     this.mark(array)
-    if (count >= numbersMin && typeof array[0] === "number" && this.#writeNumbers(array as number[], count)) return true
+    if (count >= numbersMin && typeof array[0] === "number" && this.#writeNumbers(array, count)) return true
     this.putOp(opArray)
     this.put(count)
     this.weight += count
@@ -360,17 +335,14 @@ export class ValueEncoder {
     return true
   }
 
-  #writeNumbers(array: number[], count: number): boolean {
-    const width = numberWidth(array, count)
-    if (width === 0) return false
-    if (this.exceeds(count * width)) return true
-    const numbers = new (
-      width === 1 ? Int8ArrayOf : width === 2 ? Int16ArrayOf : width === 4 ? Int32ArrayOf : Float64ArrayOf
-    )(count)
-    for (let i = 0; i < count; i++) numbers[i] = array[i]!
+  #writeNumbers(array: unknown[], count: number): boolean {
+    const found = numbersOf(array, count)
+    if (found === undefined) return false
+    const bytes = new Uint8ArrayOf(typedArrayBuffer(found.numbers))
     this.putOp(opNumbers)
-    this.put(width)
-    this.addChunk(new Uint8ArrayOf(typedArrayBuffer(numbers)), count * width)
+    this.put(found.width)
+    this.addChunk(bytes, count * found.width)
+    this.exceeds(0)
     return true
   }
 
@@ -393,7 +365,7 @@ export class ValueEncoder {
 
   /** Notes what cannot be encoded, with the path to it, and writes a stand-in that describes it. */
   writeEphemeral(object: object, what: string, text: string = what): void {
-    this.ephemeral ??= { what, path: this.#path() }
+    this.ephemeral ??= { what, path: pathOf(this.#top, this.#root) }
     this.mark(object)
     this.putOp(opPlaceholder)
     this.put(what)
@@ -421,92 +393,6 @@ export class ValueEncoder {
     }
     this.#top = frame.below
   }
-
-  #path(): string {
-    let path = ""
-    for (let frame = this.#top; frame !== undefined; frame = frame.below) {
-      if (!frame.begun) continue
-      const at = frame.position - 1
-      if (frame.kind === frameItems) path = `[${at}]${path}`
-      else if (frame.kind === frameFields) path = pathStep((frame.list as string[])[at]!) + path
-      else path = slotStep(frame.object as unknown[], frame.list as SlotLabels, at) + path
-    }
-    return this.#root + path
-  }
-}
-
-/**
- * Whether a descriptor is of plain data with every attribute on. An accessor's has no `writable`, and then the question goes to
- * `Object.prototype`, where a session may have put one: `objectPrototypeIsSilent` says that it has not.
- */
-function isPlainData(descriptor: PropertyDescriptor, isSilent: boolean): boolean {
-  return (
-    descriptor.enumerable === true &&
-    descriptor.configurable === true &&
-    (isSilent || objectHasOwn(descriptor, "value")) &&
-    descriptor.writable === true
-  )
-}
-
-function objectPrototypeIsSilent(): boolean {
-  return !objectHasOwn(ObjectPrototype, "writable")
-}
-
-function slotStep(list: unknown[], labels: SlotLabels, at: number): string {
-  if (labels === "set") return `{${at}}`
-  if (labels !== "map") return pathStep(labels[at]!)
-  const key = list[at - (at % 2)]
-  if (at % 2 === 0) return `{key ${at / 2}}`
-  switch (typeof key) {
-    case "string":
-      return `.get(${quoteText(key)})`
-    case "symbol":
-      return `.get(${symbolText(key)})`
-    case "number":
-    case "boolean":
-    case "bigint":
-    case "undefined":
-      return `.get(${key})`
-    case "function":
-    case "object":
-      return key === null ? ".get(null)" : `.get({key ${(at - 1) / 2}})`
-  }
-  return ""
-}
-
-/**
- * Whether an extensible array has an item at every index, and nothing else. Indices come first among own keys, so the last of
- * exactly `count` keys is the last index only when all of them are indices.
- */
-function hasPlainItems(array: unknown[], count: number): boolean {
-  if (arraysArePlain()) {
-    const keys = objectKeys(array)
-    return keys.length === count && (count === 0 || keys[count - 1] === `${count - 1}`)
-  }
-  if (objectNames(array).length !== count + 1) return false
-  const isSilent = objectPrototypeIsSilent()
-  for (let i = 0; i < count; i++) {
-    const descriptor = descriptorOf(array, i)
-    if (descriptor === undefined || !isPlainData(descriptor, isSilent)) return false
-  }
-  return descriptorOf(array, "length")?.writable === true
-}
-
-/** The bytes each number of an array needs, 0 when one of the items is no number. */
-function numberWidth(array: unknown[], count: number): number {
-  let low = 0
-  let high = 0
-  let isWhole = true
-  for (let i = 0; i < count; i++) {
-    const item = array[i]
-    if (typeof item !== "number") return 0
-    if (!isWhole) continue
-    if ((item | 0) !== item || (item === 0 && 1 / item < 0)) isWhole = false
-    else if (item < low) low = item
-    else if (item > high) high = item
-  }
-  if (!isWhole) return 8
-  return low >= -0x80 && high <= 0x7f ? 1 : low >= -0x8000 && high <= 0x7fff ? 2 : 4
 }
 
 function sameKeys(a: readonly string[], b: readonly string[]): boolean {

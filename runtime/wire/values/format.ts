@@ -73,7 +73,11 @@ export const protoClass = 2
 export const attrWritable = 1
 export const attrEnumerable = 2
 export const attrConfigurable = 4
+/** What assignment makes. */
+export const attrsPlain = 7
 export const attrAccessor = 8
+/** The engine's own accessor for `stack`; the slot holds the text. Engines without one make it a plain property. */
+export const attrNativeStack = 16
 
 /** Arrays of at least this many numbers travel as bytes; shorter ones are no smaller that way. */
 export const numbersMin = 32

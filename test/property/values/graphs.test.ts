@@ -1,7 +1,7 @@
 // Random graphs, with sharing and cycles, through bytes into another realm: the same in shape, identity and attributes. And the bytes
 // themselves, cut and flipped: a typed error or a valid value, never a crash, a hang or a huge allocation.
 
-import fc from "fast-check"
+import * as fc from "fast-check"
 import { expect, test } from "vitest"
 import { decodeValue } from "../../../runtime/wire/values/decode.ts"
 import { packValue, unpackValue } from "../../../runtime/wire/values/pack.ts"
@@ -86,7 +86,7 @@ const graph = fc.record({
   symbols: fc.constant(["s", "t", "s"]),
 })
 
-test("a random graph comes back the same, and encodes to the same bytes again", () => {
+test("a random graph comes back the same, and encodes to the same bytes again", { timeout: 120_000 }, () => {
   fc.assert(
     fc.property(graph, ({ nodes, symbols }) => {
       const value = build(nodes, symbols)
@@ -95,11 +95,11 @@ test("a random graph comes back the same, and encodes to the same bytes again", 
       expect(difference(value, back, from.references, to.references)).toBeUndefined()
       expect(Buffer.from(bytesOf(to, back)).equals(bytes)).toBe(true)
     }),
-    { numRuns: 600 },
+    { numRuns: 400 },
   )
 })
 
-test("bindings over a random graph come back sharing exactly what they shared", () => {
+test("bindings over a random graph come back sharing exactly what they shared", { timeout: 120_000 }, () => {
   fc.assert(
     fc.property(graph, ({ nodes, symbols }) => {
       const made = build(nodes, symbols)
@@ -151,7 +151,7 @@ function survives(bytes: Uint8Array): void {
   }
 }
 
-test("every truncation gives the typed error", () => {
+test("every truncation gives the typed error", { timeout: 120_000 }, () => {
   for (let length = 0; length < rich.byteLength; length++) {
     const cut = rich.subarray(0, length)
     expect(() => decodeInto(to, cut)).toThrow(expect.objectContaining({ kind: "value_malformed" }))
@@ -167,7 +167,7 @@ test("flipped bits give the typed error or a value", { timeout: 120_000 }, () =>
   }
 })
 
-test("tables with random items give the typed error or a value", () => {
+test("tables with random items give the typed error or a value", { timeout: 120_000 }, () => {
   const { table, chunks } = unpackValue(rich)
   const item = fc.oneof(
     fc.nat(40),
@@ -184,16 +184,16 @@ test("tables with random items give the typed error or a value", () => {
         survives(packValue({ table: changed, chunks }))
       },
     ),
-    { numRuns: 3000 },
+    { numRuns: 2000 },
   )
 })
 
-test("tables of nothing but random items give the typed error or a value", () => {
+test("tables of nothing but random items give the typed error or a value", { timeout: 120_000 }, () => {
   const item = fc.oneof(fc.constant(null), fc.nat(70), fc.constantFrom("a", undefined, -1, true, 4294967295))
   fc.assert(
     fc.property(fc.array(item, { maxLength: 60 }), (items) => {
       survives(packValue({ table: [1, 0, ...items], chunks: [new Uint8Array(8)] }))
     }),
-    { numRuns: 5000 },
+    { numRuns: 3000 },
   )
 })

@@ -55,15 +55,15 @@ export function difference(a: unknown, b: unknown, namesA: RealmNames, namesB: R
     if (Object.isExtensible(left) !== Object.isExtensible(right)) return "extensibility differs"
     later(Object.getPrototypeOf(left), Object.getPrototypeOf(right), `${path}.__proto__`)
     if (types.isMap(left) && types.isMap(right)) {
-      const pairs = [...(right as Map<unknown, unknown>)]
-      ;[...(left as Map<unknown, unknown>)].forEach(([key, value], i) => {
+      const pairs = [...right]
+      ;[...left].forEach(([key, value], i) => {
         later(key, pairs[i]?.[0], `${path}{key ${i}}`)
         later(value, pairs[i]?.[1], `${path}{${i}}`)
       })
     }
     if (types.isSet(left) && types.isSet(right)) {
-      const members = [...(right as Set<unknown>)]
-      ;[...(left as Set<unknown>)].forEach((member, i) => later(member, members[i], `${path}{${i}}`))
+      const members = [...right]
+      ;[...left].forEach((member, i) => later(member, members[i], `${path}{${i}}`))
     }
     if (ArrayBuffer.isView(left) && ArrayBuffer.isView(right)) later(left.buffer, right.buffer, `${path}.buffer`)
     if (types.isSymbolObject(left)) {
@@ -122,11 +122,11 @@ function slotsOf(object: object): string {
 }
 
 function mapSizeOf(map: object): number {
-  return Reflect.get(Map.prototype, "size", map) as number
+  return Reflect.get(Map.prototype, "size", map)
 }
 
 function setSizeOf(set: object): number {
-  return Reflect.get(Set.prototype, "size", set) as number
+  return Reflect.get(Set.prototype, "size", set)
 }
 
 function bufferText(buffer: ArrayBufferLike): string {

@@ -69,8 +69,11 @@ test("a table that holds more than primitives is refused", () => {
   expect(() => packValue({ table: [], chunks: [[1, 2]] })).toThrow(expect.objectContaining({ kind: "value_malformed" }))
 })
 
+function pack(value: unknown): Uint8Array {
+  return new Packr({ useRecords: false }).pack(value)
+}
+
 test("bytes nobody packed are refused", () => {
-  const pack = (value: unknown) => new Packr({ useRecords: false }).pack(value)
   for (const bytes of [
     Buffer.alloc(0),
     Buffer.from("hello"),

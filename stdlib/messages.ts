@@ -1,0 +1,47 @@
+// Messages of errors that the engine raises about generated code, in the user's words.
+//
+// V8 prints the callee of a failed call from the text it runs: `(0 , $$_f.v) is not a function`. Session code may catch such an error and
+// read it, so the message is put right where it is caught; what nobody catches is put right where it leaves the realm. Only errors of
+// the engine's own classes are touched, and only when the text of a cell is in them.
+import { apply, defineProperty, regExpExec, regExpReplace, stringIncludes } from "./intrinsics.ts"
+
+const calledCell = cellPattern(/\(0 ?, ?\$\$+_([\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*?)\.[vw]\)/gu)
+const bareCell = cellPattern(/\$\$+_([\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*?)\.[vwic]\b/gu)
+const importHook = cellPattern(/\$\$+_0\.load/g)
+
+/** A pattern that works whatever session code did to `RegExp.prototype`. */
+function cellPattern(pattern: RegExp): RegExp {
+  const { flags, global, unicode } = pattern
+  const own = {
+    __proto__: null,
+    exec: { value: regExpExec },
+    flags: { value: flags },
+    global: { value: global },
+    unicode: { value: unicode },
+  }
+  for (const key in own) defineProperty(pattern, key, own[key as keyof typeof own] as unknown as PropertyDescriptor)
+  return pattern
+}
+
+/** A text of the engine's with the names that the user wrote. */
+export function cleanText(text: string): string {
+  if (!stringIncludes(text, "$$_")) return text
+  return regExpReplace(importHook, regExpReplace(bareCell, regExpReplace(calledCell, text, "$1"), "$1"), "import")
+}
+
+/** Puts a caught error's message and stack right; any other value is left alone. `isNativeError` must run no user code. */
+export function cleanError(error: unknown, isNativeError: (value: unknown) => boolean): void {
+  if (!apply(isNativeError, undefined, [error])) return
+  const { message, stack } = error as Error
+  if (typeof message !== "string" || !stringIncludes(message, "$$_")) return
+  const change = (key: string, value: string): void => {
+    defineProperty(error as Error, key, {
+      __proto__: null,
+      value,
+      writable: true,
+      configurable: true,
+    } as PropertyDescriptor)
+  }
+  change("message", cleanText(message))
+  if (typeof stack === "string") change("stack", cleanText(stack))
+}

@@ -1,0 +1,93 @@
+// Interrupts of each rung: of an eval that is parked, that computes, that stands in native code; each while an eval computes on every other
+// host. What must survive: the interrupted session's earlier state, and the other hosts' evals, which end as `ok`. Native code cannot be
+// stopped without its host, so each of those costs one; full mode takes about a quarter of an hour for that reason.
+import type { Nacre } from "../../runtime/index.ts"
+import { allHostsReady, describeOutcome, distribution, pause, pidOf, quantile } from "./drill.ts"
+import type { Drill, Ground } from "./drill.ts"
+
+interface Rung {
+  source: string
+  /** 99 of 100 end within this. */
+  p99Ms: number
+  share: number
+}
+
+const rungs: Record<string, Rung> = {
+  parked: { source: "x = 2; await tools.never()", p99Ms: 5, share: 1 },
+  computing: { source: "x = 2; for (;;);", p99Ms: 100, share: 1 },
+  // The ladder's own waits are 265 ms; the rest is the death of the process.
+  native: { source: "x = 2; Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1)", p99Ms: 600, share: 1 },
+}
+/** What the other hosts compute meanwhile, again and again. */
+const busyMs = 200
+
+export const drill: Drill = {
+  survives: "earlier state and every other host's eval, across interrupts of each rung",
+  timeoutMs: 3_600_000,
+  async run(ground) {
+    const nacre = await ground.nacre({
+      tools: { never: (_args, { signal }) => new Promise((_, reject) => onAbort(signal, reject)) },
+    })
+    await allHostsReady(nacre)
+    for (const [name, rung] of Object.entries(rungs)) {
+      const times = ground.times(1_000, name === "native" ? 5 : 50)
+      const startedAt = performance.now()
+      const late = await interruptMany(ground, nacre, name, rung, times)
+      const seconds = (performance.now() - startedAt) / 1_000
+      ground.figure(`${times} ${name}: ${distribution(late)} in ${seconds.toFixed(0)} s`)
+      const p99 = quantile(late, 0.99)
+      ground.check(p99 <= rung.p99Ms, `p99 of ${name} interrupts ${p99.toFixed(1)} ms, above ${rung.p99Ms} ms`)
+    }
+  },
+}
+
+async function interruptMany(ground: Ground, nacre: Nacre, name: string, rung: Rung, times: number): Promise<number[]> {
+  const others = await Promise.all(Array.from({ length: nacre.hosts.min - 1 }, () => nacre.open()))
+  for (const other of others) await other.eval("let rounds = 0")
+  let isRunning = true
+  let busyEvals = 0
+  const busy = others.map(async (other) => {
+    while (isRunning) {
+      const outcome = await other.eval(`{ const end = Date.now() + ${busyMs}; while (Date.now() < end); } ++rounds`)
+      busyEvals += 1
+      ground.equal(describeOutcome(outcome), "ok", `the eval on another host beside ${name} interrupts`)
+    }
+  })
+  const late: number[] = []
+  let session = await nacre.open()
+  await session.eval("let x = 1")
+  for (let at = 0; at < times; at += 1) {
+    const running = session.eval(rung.source, { timeoutMs: Infinity })
+    // It begins, parks or gets stuck at a random moment.
+    await pause(20 + ground.random() * 10)
+    if (name === "parked") ground.check(session.isParked, "an eval that awaits a tool is not parked")
+    const pid = pidOf(session)
+    ground.check(
+      others.every((other) => pidOf(other) !== pid),
+      "it shares its host with another computing eval",
+    )
+    const from = performance.now()
+    await session.interrupt()
+    const outcome = await running
+    late.push(performance.now() - from)
+    ground.equal(outcome.status, "interrupted", `a ${name} eval (${describeOutcome(outcome)})`)
+    const after = await session.eval("x")
+    ground.equal(after.value?.data, 1, `state after a ${name} interrupt (${describeOutcome(after)})`)
+    // A session whose eval had to be killed computes apart for a while: a fresh one keeps the rung's conditions equal.
+    if (at % 20 === 19) {
+      await session.close()
+      session = await nacre.open()
+      await session.eval("let x = 1")
+    }
+  }
+  isRunning = false
+  await Promise.all(busy)
+  ground.check(others.length === 0 || busyEvals > 0, "nothing computed on the other hosts")
+  for (const other of [...others, session]) await other.close()
+  return late
+}
+
+function onAbort(signal: AbortSignal, reject: (error: Error) => void): void {
+  if (signal.aborted) reject(new Error("aborted"))
+  signal.addEventListener("abort", () => reject(new Error("aborted")))
+}
