@@ -4,9 +4,10 @@ import type { ChildProcessWithoutNullStreams } from "node:child_process"
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
-import { expect, vi } from "vitest"
+import { until } from "../until.ts"
 
-const main = resolve(import.meta.dirname, "../../dist/runtime/cli/main.js")
+/** The built entry file of the command. */
+export const main = resolve(import.meta.dirname, "../../dist/runtime/cli/main.js")
 
 export interface Ended {
   code: number | null
@@ -39,10 +40,10 @@ export class NacreProcess {
     return this.#stdout
   }
 
-  /** Resolves when its standard output matches. */
-  async until(pattern: RegExp): Promise<RegExpExecArray> {
+  /** Resolves when its standard output, from `from` on, matches. */
+  async until(pattern: RegExp, from = 0): Promise<RegExpExecArray> {
     for (;;) {
-      const found = pattern.exec(this.#stdout)
+      const found = pattern.exec(this.#stdout.slice(from))
       if (found !== null) return found
       await new Promise<void>((seen, failed) => {
         const watcher = (): void => {
@@ -71,13 +72,8 @@ export class NacreProcess {
 
   /** No host process and no file: hosts end with their embedder, and the last one removes the folder of its socket. */
   async #leftNothing(): Promise<void> {
-    await vi.waitFor(
-      () => {
-        expect(processesNaming(this.folder)).toEqual([])
-        expect(readdirSync(this.folder)).toEqual([])
-      },
-      { timeout: 10_000, interval: 20 },
-    )
+    const leftovers = (): string[] => [...processesNaming(this.folder), ...readdirSync(this.folder)]
+    await until(`nothing of the command is left in ${this.folder}`, () => leftovers().length === 0)
     rmSync(this.folder, { recursive: true, force: true })
   }
 
