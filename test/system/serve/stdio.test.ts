@@ -1,4 +1,5 @@
 // `nacre session` as a black box: frames and lines in, answers out, and how it ends.
+// oxlint-disable typescript/no-unsafe-type-assertion -- answers are JSON, whose shape is what the tests check
 import { describe, expect, it } from "vitest"
 import { NacreProcess } from "../nacre-process.ts"
 
@@ -39,9 +40,9 @@ const unlines = (output: string): Message[] =>
     .trimEnd()
     .split("\n")
     .map((line) => JSON.parse(line) as Message)
-const lines = (...messages: object[]): string => messages.map((it) => `${JSON.stringify(it)}\n`).join("")
+const lines = (...messages: object[]): string => messages.map((each) => `${JSON.stringify(each)}\n`).join("")
 const initialize = request("initialize", {}, 0)
-const answerTo = (messages: Message[], id: unknown): Message => messages.find((it) => it.id === id)!
+const answerTo = (messages: Message[], id: unknown): Message => messages.find((each) => each.id === id)!
 
 describe("framed", () => {
   it("three requests give three answers, and the end of the input exits with 0", async () => {
@@ -52,7 +53,7 @@ describe("framed", () => {
     ]
     const { code, stdout, stderr } = await new NacreProcess(["session"]).end(input.map(frame).join(""))
     const messages = unframe(stdout)
-    expect({ code, stderr, answers: messages.map((it) => it.id) }).toEqual({
+    expect({ code, stderr, answers: messages.map((each) => each.id) }).toEqual({
       code: 0,
       stderr: "",
       answers: [0, 1, "two"],
@@ -71,7 +72,7 @@ describe("framed", () => {
     const { code, stdout } = await new NacreProcess(["session"]).end(input.join(""))
     const messages = unframe(stdout)
     expect(code).toBe(0)
-    expect(messages.filter((it) => it.id === null).map((it) => it.error?.data.kind)).toEqual(
+    expect(messages.filter((each) => each.id === null).map((each) => each.error?.data.kind)).toEqual(
       Array(3).fill("parse_failed"),
     )
     expect(answerTo(messages, 1).error).toMatchObject({ code: -32601, data: { kind: "method_not_found" } })
@@ -87,8 +88,8 @@ describe("framed", () => {
     expect(stderr).toBe("")
     const output = answerTo(messages, 1).result!["output"] as { stream: string; text: string; seq: number }[]
     expect(output).toMatchObject([{ stream: "stdout" }, { stream: "stderr", text: "é\n" }])
-    const streamed = messages.filter((it) => it.method === "output").map((it) => it.params)
-    expect(streamed).toEqual(output.map((it) => ({ session: streamed[0]!["session"], request: 1, ...it })))
+    const streamed = messages.filter((each) => each.method === "output").map((each) => each.params)
+    expect(streamed).toEqual(output.map((each) => ({ session: streamed[0]!["session"], request: 1, ...each })))
   })
 })
 
@@ -102,7 +103,7 @@ describe("ending", () => {
     process.child.stdin.write(lines(...requests, { jsonrpc: "2.0", method: "exit" }))
     const ended = await process.ended()
     expect(ended.code).toBe(code)
-    expect(unlines(ended.stdout).map((it) => it.id)).toEqual(requests.map((it) => (it as Message).id))
+    expect(unlines(ended.stdout).map((each) => each.id)).toEqual(requests.map((each) => (each as Message).id))
   })
 
   it("a client that vanishes while code runs leaves nothing behind", async () => {
@@ -156,7 +157,7 @@ describe("a conversation", () => {
     const cancel = { jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } }
     const messages = unlines((await process.end(lines(cancel, request("interrupt", { request: 77 }, 5)))).stdout)
     expect(
-      messages.filter((it) => [1, 2, 3].includes(it.id as number)).map((it) => [it.id, it.result!["status"]]),
+      messages.filter((each) => [1, 2, 3].includes(each.id as number)).map((each) => [each.id, each.result!["status"]]),
     ).toEqual([
       [2, "interrupted"],
       [1, "interrupted"],

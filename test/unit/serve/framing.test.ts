@@ -1,5 +1,5 @@
 // Bytes to messages: however they are cut, the same messages come; what is malformed loses only itself.
-import fc from "fast-check"
+import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { FrameReader, frameOf } from "../../../runtime/serve/framing.ts"
 import type { Framing } from "../../../runtime/serve/framing.ts"

@@ -1,4 +1,5 @@
 // JSON-RPC 2.0 without a method of ours: the specification's own example exchanges, limits, order and cancellation.
+// oxlint-disable typescript/no-unsafe-type-assertion -- answers are JSON, whose shape is what the tests check
 import { describe, expect, it } from "vitest"
 import { NacreError } from "../../../runtime/errors.ts"
 import { Peer, requestsInFlightMax } from "../../../runtime/serve/rpc.ts"
@@ -51,7 +52,7 @@ const specification: Dispatch = async ({ method, params }) => {
           .map(([, value]) => Number(value))
     return minuend! - subtrahend!
   }
-  if (method === "sum") return (params as number[]).reduce((sum, it) => sum + it, 0)
+  if (method === "sum") return (params as number[]).reduce((sum, each) => sum + each, 0)
   if (method === "get_data") return ["hello", 5]
   if (/^(update|notify_hello|notify_sum)$/.test(method)) return null
   throw new NacreError("method_not_found", `There is no method ${method}.`)
@@ -109,25 +110,25 @@ describe("the examples of the specification", () => {
 
 const request = (id: number, method = "wait"): string => JSON.stringify({ jsonrpc: "2.0", id, method })
 
-describe("requests under way", () => {
-  function gated(): {
-    client: Client
-    finish: Map<unknown, (value: unknown) => void>
-    signals: Map<unknown, AbortSignal>
-  } {
-    const finish = new Map<unknown, (value: unknown) => void>()
-    const signals = new Map<unknown, AbortSignal>()
-    const client = new Client(
-      ({ id, signal }) =>
-        new Promise((resolve) => {
-          finish.set(id, resolve)
-          signals.set(id, signal)
-        }),
-    )
-    return { client, finish, signals }
-  }
-  const turn = () => new Promise((resolve) => setImmediate(resolve))
+function gated(): {
+  client: Client
+  finish: Map<unknown, (value: unknown) => void>
+  signals: Map<unknown, AbortSignal>
+} {
+  const finish = new Map<unknown, (value: unknown) => void>()
+  const signals = new Map<unknown, AbortSignal>()
+  const client = new Client(
+    ({ id, signal }) =>
+      new Promise((resolve) => {
+        finish.set(id, resolve)
+        signals.set(id, signal)
+      }),
+  )
+  return { client, finish, signals }
+}
+const turn = () => new Promise((resolve) => setImmediate(resolve))
 
+describe("requests under way", () => {
   it("are answered as they finish", async () => {
     const { client, finish } = gated()
     client.peer.receive(request(1))
