@@ -124,29 +124,23 @@ export class FrameReader {
   #readHeaders(): void {
     const bytes = this.#peek()
     const text = bytes.subarray(0, headerBytesMax).toString("latin1")
-    const end = /\r?\n\r?\n/.exec(text.trimStart())
-    const blank = text.length - text.trimStart().length
+    const headers = text.trimStart()
+    const end = /\r?\n\r?\n/.exec(headers)
+    // A block that cannot become one is told at its first bad line, not when much more has come.
+    if (!areHeaders(end === null ? headers : headers.slice(0, end.index))) {
+      return this.#malformed("A message must begin with its Content-Length header.")
+    }
     if (end === null) {
       if (bytes.length >= headerBytesMax) this.#malformed(`A message has more than ${headerBytesMax} bytes of headers.`)
-      // A header block that cannot become one is told at its first line, not when much more has come.
-      else if (!couldBeHeaders(text.trimStart()))
-        this.#malformed("A message must begin with its Content-Length header.")
       return
     }
-    const headers = text.slice(blank, blank + end.index)
-    const length = /^content-length:[ \t]*(\d+)[ \t]*$/im.exec(headers)?.[1]
-    if (length === undefined) {
-      return this.#malformed("The headers of a message have no valid Content-Length.")
-    }
-    this.#drop(blank + end.index + end[0].length)
+    const length = /^content-length:[ \t]*(\d+)[ \t]*$/im.exec(headers.slice(0, end.index).replaceAll("\r", ""))?.[1]
+    if (length === undefined) return this.#malformed("The headers of a message have no valid Content-Length.")
+    this.#drop(text.length - headers.length + end.index + end[0].length)
     this.#missing = Number(length)
-    if (this.#missing > this.#bytesMax) {
-      this.#tooLarge(this.#missing)
-      this.#part = "skipped body"
-    } else {
-      this.#part = "body"
-      if (this.#missing === 0) this.#readBody()
-    }
+    if (this.#missing > this.#bytesMax) this.#tooLarge(this.#missing)
+    this.#part = this.#missing > this.#bytesMax ? "skipped body" : "body"
+    if (this.#missing === 0) this.#readBody()
   }
 
   #readBody(): void {
@@ -238,7 +232,9 @@ export function frameOf(message: string, framing: Framing): string {
   return `Content-Length: ${Buffer.byteLength(message)}\r\n\r\n${message}`
 }
 
-function couldBeHeaders(text: string): boolean {
-  const firstLine = text.split("\n", 1)[0]!
-  return text.includes("\n") ? /^[\w-]+:/.test(firstLine) : /^[\w-]*(?::.*)?$/.test(firstLine.trimEnd())
+/** Whether each line is a header, the last one as far as it has come. */
+function areHeaders(text: string): boolean {
+  const lines = text.split(/\r?\n/)
+  const last = lines.pop()!
+  return lines.every((line) => /^[\w-]+:/.test(line)) && /^(?:[\w-]*|[\w-]+:.*)\r?$/.test(last)
 }

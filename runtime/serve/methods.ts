@@ -240,8 +240,8 @@ export const methods: Readonly<Record<string, Method>> = {
     handle: ({ evalId }, { openSession }) => {
       const found = openSession?.outcome(evalId)
       if (found !== undefined) return outcomeJson(found, { data: true })
-      const where = openSession === undefined ? "No session of this connection" : `Session '${openSession.id}'`
-      throw new NacreError("eval_not_found", `${where} keeps no outcome of an eval '${evalId}'.`)
+      const where = openSession === undefined ? "" : ` by session '${openSession.id}'`
+      throw new NacreError("eval_not_found", `No outcome of an eval '${evalId}' is kept${where}.`)
     },
   }),
 

@@ -1,0 +1,130 @@
+// docs/PROTOCOL.md and docs/ERRORS.md as text, made from the tables that the program itself runs on.
+//
+// A test compares them with the files and fails when they differ; `npx vitest run -u test/unit/serve/pages.test.ts` writes them.
+import { errorKinds } from "../errors.ts"
+import { messageBytesMax } from "./framing.ts"
+import { commonKinds, kindsOf, methods, nacreKinds, notifications, parametersOf, protocolVersion } from "./methods.ts"
+import type { Method } from "./methods.ts"
+import { requestsInFlightMax } from "./rpc.ts"
+import { nameOf } from "./schema.ts"
+import type { Field, Fields, Type } from "./schema.ts"
+import { outcome, sessionInfo } from "./shapes.ts"
+
+const protocolIntroduction = `# Protocol
+
+Version ${protocolVersion}. JSON-RPC 2.0 between a client and a nacre: \`npx nacre session\` serves one client on its standard input and output.
+
+- **Framing.** \`Content-Length\` headers as in LSP (the length counts bytes), or one JSON value per line: the client's first bytes choose, and answers are
+  framed alike. A message may have ${messageBytesMax / 1024 / 1024} MiB. What is malformed is answered with an error whose \`id\` is null and loses only itself.
+- **Order.** Requests begin in the order they are sent and are answered as they finish, so an \`interrupt\` is answered while an \`eval\` computes. Evals of one
+  session run one after the other. \`initialize\` comes first; requests may follow it without waiting for its answer. At most ${requestsInFlightMax} may be under way.
+- **Sessions.** Methods that work on a session take \`session\`, an id. Without one they mean the connection's own, which is opened by the first that needs it.
+- **Fates.** What the code of an eval did is its outcome: a result, whatever its \`status\`. An error answer means that Nacre refused or could not do what was
+  asked: \`{ code, message, data: { kind, retry } }\` with the kinds of [ERRORS.md](ERRORS.md).
+- **Stopping.** The notification \`$/cancelRequest\` with \`{ id }\` interrupts an eval like \`interrupt\` with \`request\`; its request is answered all the same.
+- **The end.** At the end of the input everything under way is answered, then the server exits with 0. \`shutdown\` then \`exit\` exits with 0, \`exit\` alone with 1.
+- **Positions.** Lines and columns are 1-based; columns and offsets count UTF-16 units.
+- Fields that a server does not know are ignored; parameters are given by name. Batches are answered when all of their requests are.
+
+\`\`\`sh
+printf '%s\\n' '{"jsonrpc":"2.0","id":1,"method":"initialize"}' \\
+  '{"jsonrpc":"2.0","id":2,"method":"eval","params":{"code":"6 * 7"}}' | npx nacre session
+\`\`\`
+`
+
+/** docs/PROTOCOL.md. */
+export function protocolPage(): string {
+  const lines = [protocolIntroduction]
+  lines.push("## Methods\n", "| method | what it does |", "| --- | --- |")
+  for (const [name, row] of Object.entries(methods))
+    lines.push(`| [\`${name}\`](#${anchor(name)}) | ${firstSentence(row.doc)} |`)
+  lines.push("", `Any request can fail with ${kindList(commonKinds)};`)
+  lines.push(`any but \`initialize\` and \`exit\` with \`not_initialized\`.\n`)
+  for (const [name, row] of Object.entries(methods)) lines.push(methodSection(name, row))
+  lines.push("## Notifications of the server\n")
+  for (const [name, { doc, params }] of Object.entries(notifications)) {
+    lines.push(`### ${name}\n`, `${doc}\n`, fieldTable("field", params))
+  }
+  lines.push("## Outcome\n", "How an eval ended: the result of `eval` and `outcome`.\n", fieldTable("field", outcome))
+  lines.push("## Session\n", "What the answers about sessions hold.\n", fieldTable("field", sessionInfo))
+  return `${lines.join("\n").trimEnd()}\n`
+}
+
+/** docs/ERRORS.md. */
+export function errorsPage(): string {
+  const lines = [
+    "# Errors",
+    "",
+    "What Nacre itself fails with: a `NacreError` in the embedding API, an error answer in the [protocol](PROTOCOL.md), or, thrown into session code, an",
+    "`Error` with that `kind`. What user code throws is never one of these: it is part of its eval's outcome. Compare `kind`; it never changes its meaning.",
+    "",
+    "`retry`: `same`, the same call may succeed later; `fresh`, it needs a new session, revision or id; `never`, the call itself is wrong.",
+    "",
+    "| kind | code | retry | when |",
+    "| --- | --- | --- | --- |",
+  ]
+  for (const [kind, { code, retry, when }] of Object.entries(errorKinds)) {
+    lines.push(`| \`${kind}\` | ${code} | ${retry} | ${when} |`)
+  }
+  return `${lines.join("\n")}\n`
+}
+
+function methodSection(name: string, row: Method): string {
+  const lines = [`### ${name}\n`, `${row.doc}\n`]
+  const params = parametersOf(row)
+  if (Object.keys(params).length > 0) lines.push(fieldTable("parameter", params))
+  lines.push(resultText(row.result))
+  const kinds = [...kindsOf(row)].filter((kind) => !isCommon(kind))
+  if (kinds.length > 0) lines.push(`Fails with ${kindList(kinds)}.\n`)
+  return lines.join("\n")
+}
+
+function isCommon(kind: string): boolean {
+  return kind === nacreKinds[0] || commonKinds.some((it) => it === kind)
+}
+
+function resultText(result: Type): string {
+  if (!("fields" in result)) return `Result: ${nameOf(result)}.\n`
+  if (result.fields === outcome) return "Result: an [outcome](#outcome).\n"
+  if (result.fields === sessionInfo) return "Result: a [session](#session).\n"
+  return fieldTable("result", result.fields)
+}
+
+function fieldTable(title: string, fields: Fields): string {
+  const rows = Object.entries(fields).flatMap(([name, field]) => fieldRows(name, field))
+  return `${[`| ${title} | type | |`, "| --- | --- | --- |", ...rows].join("\n")}\n`
+}
+
+/** The row of a field, and those of its parts under it. */
+function fieldRows(name: string, field: Field): string[] {
+  const optional = field.optional === true ? "?" : ""
+  const parts = "list" in field ? field.list : field
+  const nested = "fields" in parts && parts.fields !== sessionInfo ? parts.fields : {}
+  const below = Object.entries(nested).flatMap(([part, it]) => fieldRows(`${name}.${part}`, it))
+  return [`| \`${name}${optional}\` | ${inCell(shortName(field))} | ${inCell(field.doc)} |`, ...below]
+}
+
+function inCell(text: string): string {
+  return text.replaceAll("|", "\\|")
+}
+
+/** The type of a field whose parts have rows of their own. */
+function shortName(type: Type): string {
+  if ("fields" in type) return "object"
+  if ("list" in type && "fields" in type.list)
+    return type.list.fields === sessionInfo ? "list of [session](#session)" : "list of objects"
+  return nameOf(type)
+}
+
+function kindList(kinds: readonly string[]): string {
+  return kinds.map((kind) => `\`${kind}\``).join(", ")
+}
+
+function firstSentence(doc: string): string {
+  return /^.*?[.?](?= [A-Z]|$)/.exec(doc)?.[0] ?? doc
+}
+
+/** How a heading is linked to in Markdown. */
+function anchor(name: string): string {
+  return name.toLowerCase().replaceAll("/", "")
+}
