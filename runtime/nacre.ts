@@ -17,7 +17,7 @@ import { Host } from "./host/host.ts"
 import type { HostEnd } from "./host/host.ts"
 import { Listener } from "./host/listener.ts"
 import { Scheduler } from "./host/scheduler.ts"
-import { resolveHosts, resolveLimits } from "./options.ts"
+import { checkMilliseconds, refuseUnknown, resolveHosts, resolveLimits } from "./options.ts"
 import type { HostOptions, Limits } from "./options.ts"
 import { Session, sessionKinds } from "./session/session.ts"
 import type { SessionContext, SessionFacts, SessionKind } from "./session/session.ts"
@@ -49,6 +49,18 @@ export interface OpenOptions {
   idleMs?: number
 }
 
+const nacreOptionNames: readonly (keyof NacreOptions)[] = ["hosts", "limits", "tools", "onEvent"]
+const openOptionNames: readonly (keyof OpenOptions)[] = [
+  "id",
+  "kind",
+  "profile",
+  "principal",
+  "tools",
+  "isolation",
+  "evalTimeoutMs",
+  "idleMs",
+]
+
 const mainWorkspace = "main"
 /** Restarts of hosts within ten seconds before the tree gives up: far above what drills do, far below a spin. */
 const hostRestarts = { intensity: 1_000, periodMs: 10_000 }
@@ -57,6 +69,8 @@ const idleSweepMs = 5_000
 /** Milliseconds after its last eval that an idle session's shell is kept. */
 const shellIdleMs = 60_000
 const hostStopMs = 2_000
+/** Start limits of a host after which `Nacre.start` gives up: one may be slow on a machine that has just come up, two are not. */
+const hostStartsAwaited = 2
 
 export class Nacre {
   readonly id = `ncr_${nanoid(12)}`
@@ -75,6 +89,7 @@ export class Nacre {
   readonly #supervisors = new Map<"hosts" | "sessions", Supervisor>()
   #evals = 0
   #hostNumber = 0
+  #lastLoss = "none did"
   #root: Supervisor | undefined
   #state: "running" | "stopping" | "stopped" | "failed" = "running"
   #stopping: Promise<void> | undefined
@@ -109,6 +124,7 @@ export class Nacre {
 
   /** Starts hosts and resolves when the first one can run code. Rejects with `invalid_options` or `host_unavailable`. */
   static async start(options: NacreOptions = {}): Promise<Nacre> {
+    refuseUnknown("start", options, nacreOptionNames)
     const hosts = resolveHosts(options.hosts)
     const limits = resolveLimits(options.limits)
     checkTools(options.tools)
@@ -118,12 +134,19 @@ export class Nacre {
     })
     // The tree may fail before anyone waits for this.
     firstHost.catch(() => {})
+    // Hosts are restarted for as long as the tree allows; the caller of `start` is told sooner.
+    const cancel = nacre.#clock.after(limits.hostStartTimeoutMs * hostStartsAwaited, () => {
+      const message = `No host became ready within ${limits.hostStartTimeoutMs * hostStartsAwaited} ms (the last one ended: ${nacre.#lastLoss}); see the host.lost events.`
+      nacre.#firstHost?.reject(new NacreError("host_unavailable", message))
+    })
     try {
       await nacre.#startTree()
       await firstHost
     } catch (error) {
       await nacre.stop()
       throw error
+    } finally {
+      cancel()
     }
     nacre.#sweepIdle()
     return nacre
@@ -256,6 +279,7 @@ export class Nacre {
         onExit: (end: HostEnd) => {
           this.#startingHosts.delete(host)
           this.#scheduler.onHostExit(host, end)
+          this.#lastLoss = end.because
           this.#emit({ type: "host.lost", host: host.id, pid: host.pid, because: end.because })
           onExit?.(end.because === "stopped" ? "shutdown" : end.because)
         },
@@ -334,6 +358,7 @@ export class Nacre {
   }
 
   #factsOf(options: OpenOptions): SessionFacts {
+    refuseUnknown("open", options, openOptionNames)
     const { kind = "unknown", profile = "standard", isolation = "shared" } = options
     const id = options.id ?? newSessionId()
     if (typeof id !== "string" || id === "" || id.length > 256) {
@@ -348,6 +373,11 @@ export class Nacre {
     if (profile !== "minimal" && profile !== "standard") {
       throw new NacreError("invalid_options", `Unknown profile '${String(profile)}'; known are minimal, standard.`)
     }
+    if (isolation !== "shared" && isolation !== "process") {
+      throw new NacreError("invalid_options", `Unknown isolation '${String(isolation)}'; known are shared, process.`)
+    }
+    checkMilliseconds("evalTimeoutMs", options.evalTimeoutMs)
+    checkMilliseconds("idleMs", options.idleMs)
     const interactive = kind === "repl" || kind === "ide"
     return {
       id,

@@ -101,13 +101,27 @@ export function resolveLimits(given: Partial<Limits> = {}): Limits {
   return withNumbers("limits", defaultLimits, given)
 }
 
+/** Throws `invalid_options` for the first option of `given` that is not among `known`: a misspelt one must not be a default in disguise. */
+export function refuseUnknown(group: string, given: object, known: readonly string[]): void {
+  for (const name of Object.keys(given)) {
+    if (known.includes(name)) continue
+    throw new NacreError("invalid_options", `Unknown option ${group}.${name}; known are ${known.join(", ")}.`)
+  }
+}
+
+/** Throws `invalid_options` unless `value` is `undefined` or a positive number of milliseconds; `Infinity` is none. */
+export function checkMilliseconds(name: string, value: unknown): void {
+  if (value === undefined || (typeof value === "number" && value > 0)) return
+  throw new NacreError(
+    "invalid_options",
+    `${name} must be a positive number of milliseconds or Infinity, not ${String(value)}.`,
+  )
+}
+
 function withNumbers<T extends object>(group: string, defaults: T, given: Partial<T>): T {
   const result = { ...defaults }
+  refuseUnknown(group, given, Object.keys(defaults))
   for (const [name, value] of Object.entries(given)) {
-    if (!(name in defaults)) {
-      const known = Object.keys(defaults).join(", ")
-      throw new NacreError("invalid_options", `Unknown option ${group}.${name}; known are ${known}.`)
-    }
     const optional = name === "evalTimeoutMs"
     if (value === undefined && optional) Object.assign(result, { [name]: undefined })
     else if (value === undefined) continue

@@ -44,13 +44,13 @@ function handles(): string[] {
   return process.getActiveResourcesInfo().filter((it) => /Process|Pipe|Server|Socket/.test(it))
 }
 
-export interface LeakBaseline {
+interface LeakBaseline {
   readonly folder: string
   readonly handles: number
 }
 
 /** Begins to watch; everything that is open now does not count as a leak. */
-export function watchLeaks(): LeakBaseline {
+function watchLeaks(): LeakBaseline {
   const folder = mkdtempSync(join(tmpdir(), "t-"))
   process.env["TMPDIR"] = folder
   timerHook.enable()
@@ -58,10 +58,10 @@ export function watchLeaks(): LeakBaseline {
 }
 
 /** Fails, naming it, when anything of a nacre is left. */
-export async function expectNothingLeft({ folder, handles: before }: LeakBaseline): Promise<void> {
+async function expectNothingLeft({ folder, handles: before }: LeakBaseline): Promise<void> {
   const left = (): Record<string, unknown> => ({
     hosts: hostProcesses(),
-    folders: readdirSync(folder),
+    folders: readdirSync(folder).filter((it) => it.startsWith("nacre-")),
     timers: [...openTimers.values()],
     handles: handles().length > before ? handles() : [],
   })
@@ -72,8 +72,11 @@ export async function expectNothingLeft({ folder, handles: before }: LeakBaselin
   })
 }
 
-/** Watches a whole test file: what its tests and their nacres made must be gone after its last test. */
-export function checkLeaks(): void {
+/**
+ * Watches a whole test file: what its tests and their nacres made must be gone after its last test. Gives a function that checks it
+ * earlier, when no nacre is to be running.
+ */
+export function checkLeaks(): () => Promise<void> {
   const temporary = tmpdir()
   let baseline: LeakBaseline
   beforeAll(() => {
@@ -87,4 +90,5 @@ export function checkLeaks(): void {
       process.env["TMPDIR"] = temporary
     }
   })
+  return () => expectNothingLeft(baseline)
 }

@@ -41,8 +41,9 @@ export interface HostEnd {
   entered: number
 }
 
-/** Time between heartbeats. */
-const beatMs = 1_000
+/** Time between heartbeats at most; a silence that kills is several of them long. */
+const beatMsMax = 1_000
+const beatsPerSilence = 4
 /** Bytes kept of what a dying host wrote to its standard error: V8's last words fit. */
 const lastWordsBytesMax = 8 * 1024
 /** How long a question to a host's main thread may take; it runs no user code, so it answers in under a millisecond. */
@@ -207,6 +208,7 @@ export class Host {
 
   #beat(nonce: number): void {
     const sentAt = this.#clock.now()
+    const beatMs = Math.min(beatMsMax, this.#limits.hostSilenceMs / beatsPerSilence)
     this.#control.send("ping", { nonce })
     this.#cancelBeat = this.#clock.after(beatMs, () => {
       const lateMs = this.#clock.now() - sentAt - beatMs

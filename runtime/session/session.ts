@@ -5,6 +5,7 @@
 import type { Process, ProcessLike, StartContext } from "../../supervisor/index.ts"
 import { NacreError } from "../errors.ts"
 import type { Tenant, WorkerSlot } from "../host/worker-slot.ts"
+import { checkMilliseconds } from "../options.ts"
 import { Shell } from "../shell/shell.ts"
 import type { EvalOptions, ShellContext, ShellSession } from "../shell/shell.ts"
 import { callingSession } from "../shell/tool-calls.ts"
@@ -292,13 +293,7 @@ export class Session implements Tenant, ShellSession {
     if (source.length > sourceMax) {
       throw new NacreError("source_too_large", `The source has ${source.length} characters; the limit is ${sourceMax}.`)
     }
-    const { timeoutMs } = options
-    if (timeoutMs !== undefined && !(timeoutMs > 0)) {
-      throw new NacreError(
-        "invalid_options",
-        `timeoutMs must be a positive number or Infinity, not ${String(timeoutMs)}.`,
-      )
-    }
+    checkMilliseconds("timeoutMs", options.timeoutMs)
     if (callingSession.getStore() === this.id && !this.isIdle) {
       const message = `Session '${this.id}' waits for the tool call that requests this eval; run it in another session or after the call.`
       throw new NacreError("would_deadlock", message)

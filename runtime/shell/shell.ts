@@ -398,9 +398,10 @@ export class Shell {
       onOutcome: (message) => {
         const running = current()
         const { status } = message
+        const because = this.#stopBecause
         end(() =>
           status === "interrupted" || status === "timeout"
-            ? this.#finishStopped(running, status, this.#stopBecause)
+            ? this.#finishStopped(running, status, because)
             : this.#finishByItself(running, message),
         )
       },

@@ -316,7 +316,8 @@ class Worker {
         this.#reconsider(evl)
         return undefined
       case opExit:
-        evl.exitCode = a as number
+        // Code that catches the exit and exits again had ended at the first one.
+        evl.exitCode ??= a as number
         this.#reconsider(evl)
         return undefined
       case opWrite:
