@@ -8,7 +8,12 @@ import { afterAll, describe, expect, it } from "vitest"
 
 const root = resolve(import.meta.dirname, "..")
 const folder = join(root, ".tmp", `examples-${process.pid}`)
-const pages = ["README.md", ...readdirSync(join(root, "docs")).filter((name) => name.endsWith(".md")).map((name) => `docs/${name}`)]
+const pages = [
+  "README.md",
+  ...readdirSync(join(root, "docs"))
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => `docs/${name}`),
+]
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 

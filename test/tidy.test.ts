@@ -5,7 +5,10 @@ import { dirname, join, relative, resolve } from "node:path"
 import { describe, expect, it } from "vitest"
 
 const root = resolve(import.meta.dirname, "..")
-const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], { cwd: root, encoding: "utf8" })
+const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], {
+  cwd: root,
+  encoding: "utf8",
+})
   .split("\n")
   .filter((file) => file !== "")
 const sources = files.filter((file) => /^(runtime|supervisor|stdlib)\/.*\.ts$/.test(file))
@@ -83,7 +86,9 @@ describe("realm-side files", () => {
     const realm = sources.filter((file) => file.startsWith("stdlib/"))
     const wrong = realm
       .flatMap(importsOf)
-      .filter(({ isTypeOnly, to }) => !isTypeOnly && !to.startsWith("stdlib/") && !to.startsWith("runtime/wire/values/"))
+      .filter(
+        ({ isTypeOnly, to }) => !isTypeOnly && !to.startsWith("stdlib/") && !to.startsWith("runtime/wire/values/"),
+      )
     expect(wrong).toEqual([])
     for (const file of realm) expect(readFileSync(join(root, file), "utf8"), file).not.toMatch(/from "(node:|[a-z@])/)
   })
