@@ -53,11 +53,14 @@ export interface EnvironmentOptions {
 /** How a unit's statements ended, as far as they have. */
 export type RunState = { how: "running" } | { how: "ok"; value: unknown } | { how: "threw"; error: unknown }
 
-/** One run of a unit. `settled` never rejects; it is undefined when the unit ended at once. */
+/**
+ * One run of a unit. While `state` is `running`, whoever started it sets `ended` to be called once. It is a callback and no promise, since
+ * awaiting a realm's promise from outside calls that realm's `then`, which session code may have replaced.
+ */
 export class Run {
   readonly unit: Unit
   state: RunState = { how: "running" }
-  settled: Promise<void> | undefined = undefined
+  ended: (() => void) | undefined = undefined
   /** By number of the definition: made and bound in this run. */
   readonly reached: boolean[] = []
   /** Definitions made in this run whose statement has not been reached yet, by name. */
@@ -427,9 +430,9 @@ export class Environment implements CellOwner {
     const returned: { v?: unknown } | Promise<{ v: unknown }> = apply(statements, undefined, parameters)
     if (hasOwn(returned, "v")) {
       const value = (returned as { v: unknown }).v
-      if (isThenable(value)) run.settled = settleRun(run, value)
+      if (isThenable(value)) void settleRun(run, value)
       else run.state = { how: "ok", value }
-    } else run.settled = settleRun(run, returned, true)
+    } else void settleRun(run, returned, true)
   }
 
   /** What the statements of a unit call besides. */
@@ -534,4 +537,5 @@ async function settleRun(run: Run, returned: unknown, isBoxed = false): Promise<
   } catch (error) {
     run.state = { how: "threw", error }
   }
+  run.ended?.()
 }

@@ -271,7 +271,8 @@ const bufferBytesShown = 50
 
 function bufferKind(object: object, name: string, length: number): PreviewKind {
   const shown = length < bufferBytesShown ? length : bufferBytesShown
-  const bytes = new Uint8ArrayOf(object as ArrayBuffer, 0, shown)
+  // A detached buffer has length 0, and no view can be made of it.
+  const bytes = shown === 0 ? new Uint8ArrayOf(0) : new Uint8ArrayOf(object as ArrayBuffer, 0, shown)
   let contents = ""
   for (let i = 0; i < shown; i++) {
     const byte = bytes[i]!

@@ -130,6 +130,8 @@ export class Previewer {
   }
 
   #showObject(object: object): string {
+    // Also an empty object takes room: a hundred lists of a hundred lists of … nothing must end like any other text.
+    this.spent += 4
     const record = recordedProxy(object)
     if (record !== undefined) return record.revoked ? "<Revoked Proxy>" : this.#showTarget(record.target)
     const own = this.textOf?.(object)

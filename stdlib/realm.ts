@@ -25,6 +25,7 @@ import { describeError, defaultErrorLimits, errorToJson } from "./describe-error
 import { Environment } from "./environment.ts"
 import type { Run, Unit } from "./environment.ts"
 import { installGlobals } from "./globals.ts"
+import { recordAttributes } from "./attribute-record.ts"
 import { captureIntrinsics } from "./intrinsic-references.ts"
 import { defaultPreviewLimits, preview } from "./preview.ts"
 import { recordProxies } from "./proxy-record.ts"
@@ -71,6 +72,7 @@ export function bootRealm(host: HostFunction, id: string, kind: string, profile:
     bridge.call(opUncaught)
   }
   recordProxies(globalThis)
+  recordAttributes()
   installGlobals(bridge, timers, { profile, exit, uncaught, clone })
   const intrinsics = captureIntrinsics(globalThis)
 
@@ -204,11 +206,6 @@ export function bootRealm(host: HostFunction, id: string, kind: string, profile:
     return changed
   }
 
-  async function watch(settled: Promise<void>): Promise<void> {
-    await settled
-    bridge.call(opSettled)
-  }
-
   return objectFreeze({
     newList: (): Primitive[] => newList(),
     newBytes: (length: number): Uint8Array => new Uint8ArrayOf(length),
@@ -278,8 +275,10 @@ export function bootRealm(host: HostFunction, id: string, kind: string, profile:
       exitSignal = undefined
       notePrivateNames(names, privates)
       run = environment.start(unit)
-      if (run.settled === undefined) return true
-      watch(run.settled)
+      if (run.state.how !== "running") return true
+      run.ended = () => {
+        bridge.call(opSettled)
+      }
       return false
     },
     /** How the statements ended: "running", "ok" or "threw". */

@@ -61,17 +61,27 @@ function putIn(
   const after = putIn(before, shift + 5, hash, name, value)
   if (after === before) return node
   if (after === undefined) {
-    const items = node.items.toSpliced(at, 1)
+    const items = node.items.filter((item) => item !== before)
     return items.length === 0 ? undefined : { bitmap: node.bitmap & ~bit, items }
   }
-  return { bitmap: node.bitmap | bit, items: node.items.toSpliced(at, isThere ? 1 : 0, after) }
+  // `toSpliced` reads better and took ten times as long here.
+  const items = node.items.slice()
+  if (!isThere) {
+    items.push(after)
+    for (let to = items.length - 1; to > at; to--) {
+      const moved = items[to - 1]
+      if (moved !== undefined) items[to] = moved
+    }
+  }
+  items[at] = after
+  return { bitmap: node.bitmap | bit, items }
 }
 
 function position(bitmap: number, bit: number): number {
   let below = bitmap & (bit - 1)
   below -= (below >>> 1) & 0x55555555
   below = (below & 0x33333333) + ((below >>> 2) & 0x33333333)
-  return (((below + (below >>> 4)) & 0x0f0f0f0f) * 0x01010101) >>> 24
+  return Math.imul((below + (below >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24
 }
 
 /** FNV-1a over UTF-16 units, then mixed so that the low bits depend on all. */
@@ -79,5 +89,5 @@ function hashOf(name: string): number {
   let hash = 0x811c9dc5
   for (let at = 0; at < name.length; at++) hash = Math.imul(hash ^ name.charCodeAt(at), 0x01000193)
   hash = Math.imul(hash ^ (hash >>> 15), 0x85ebca6b)
-  return (hash ^ (hash >>> 13)) >>> 0
+  return hash ^ (hash >>> 13)
 }

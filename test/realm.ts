@@ -33,8 +33,28 @@ export interface EvalResult {
   finished?: Finished
 }
 
-export class TestSession implements NameTable {
+interface RealmFiles {
+  Environment: new (options: EnvironmentOptions) => Environment
+}
+
+/** A realm with the realm-side files in it. Sessions of tests that leave built-ins alone may share one. */
+export class TestRealm {
   readonly context = vm.createContext(vm.constants.DONT_CONTEXTIFY)
+  readonly globals: Set<string>
+  readonly #files: RealmFiles
+
+  constructor() {
+    this.globals = new Set(vm.runInContext("Object.getOwnPropertyNames(globalThis)", this.context) as string[])
+    this.#files = realmScript.runInContext(this.context) as RealmFiles
+  }
+
+  environment(): Environment {
+    return new this.#files.Environment({ isNativeError: types.isNativeError })
+  }
+}
+
+export class TestSession implements NameTable {
+  readonly context: vm.Context
   readonly environment: Environment
   readonly units = new Map<string, CompiledUnit>()
   readonly #globals: Set<string>
@@ -43,19 +63,11 @@ export class TestSession implements NameTable {
   readonly #definitions = new Map<string, CompiledDefinition & { filename: string }>()
   #count = 0
 
-  constructor({ promotes = true }: { promotes?: boolean } = {}) {
+  constructor({ promotes = true, realm = new TestRealm() }: { promotes?: boolean; realm?: TestRealm } = {}) {
     this.#promotes = promotes
-    this.#globals = new Set(vm.runInContext("Object.getOwnPropertyNames(globalThis)", this.context) as string[])
-    const realm = realmScript.runInContext(this.context) as {
-      Environment: new (options: EnvironmentOptions) => Environment
-    }
-    this.environment = new realm.Environment({ isNativeError: types.isNativeError })
-  }
-
-  /** Counts what a test added to the global object among the realm's globals. */
-  noteGlobals(): void {
-    for (const name of vm.runInContext("Object.getOwnPropertyNames(globalThis)", this.context) as string[])
-      this.#globals.add(name)
+    this.context = realm.context
+    this.#globals = realm.globals
+    this.environment = realm.environment()
   }
 
   kind(name: string): ReturnType<NameTable["kind"]> {
@@ -121,7 +133,8 @@ export class TestSession implements NameTable {
   async eval(source: string): Promise<EvalResult> {
     const begun = this.begin(source)
     if ("rendered" in begun) return { status: "invalid", rendered: begun.rendered }
-    await begun.run.settled
+    const { run } = begun
+    if (run.state.how === "running") await new Promise<void>((resolve) => (run.ended = resolve))
     return this.#end(begun)
   }
 

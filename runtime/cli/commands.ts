@@ -4,7 +4,7 @@ import type { ParseArgsConfig } from "node:util"
 import { packageVersion } from "../serve/version.ts"
 
 type Flags = NonNullable<ParseArgsConfig["options"]>
-type Values = Record<string, string | boolean | undefined>
+type Values = Readonly<Record<string, unknown>>
 
 interface Command {
   readonly usage: string
@@ -41,13 +41,13 @@ const commands: Readonly<Record<string, Command>> = {
     },
     argumentsMax: 1,
     run: async (values, [file]) => {
-      const code = values["e"] as string | undefined
+      const code = textOf(values["e"])
       if ((code === undefined) === (file === undefined)) {
         throw new UsageError("nacre eval needs either -e CODE, or one FILE, or - for standard input.")
       }
       const { evalSource } = await import("./eval.ts")
       const source = code === undefined ? ({ kind: "file", path: file! } as const) : ({ kind: "code", code } as const)
-      const timeoutMs = timeoutOf(values["timeout"] as string | undefined)
+      const timeoutMs = timeoutOf(textOf(values["timeout"]))
       return evalSource(source, { timeoutMs, json: values["json"] === true })
     },
   },
@@ -106,14 +106,18 @@ function parse(command: Command, args: string[]): { values: Values; operands: st
     parsed = parseArgs({ args, options, allowPositionals: true, strict: true })
   } catch (error) {
     // Node's own words name the argument; its advice about `--` is no help here.
-    const what = (error as Error).message.split(". ", 1)[0]!.replace(/\.?$/, ".")
+    const what = (error instanceof Error ? error.message : String(error)).split(". ", 1)[0]!.replace(/\.?$/, ".")
     throw new UsageError(`${what} Usage: ${command.usage}; see nacre --help.`)
   }
   if (parsed.positionals.length > command.argumentsMax) {
     const extra = parsed.positionals[command.argumentsMax]
     throw new UsageError(`Unexpected argument '${extra}'. Usage: ${command.usage}; see nacre --help.`)
   }
-  return { values: parsed.values as Values, operands: parsed.positionals }
+  return { values: parsed.values, operands: parsed.positionals }
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined
 }
 
 function timeoutOf(text: string | undefined): number | undefined {

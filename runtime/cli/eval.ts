@@ -45,7 +45,7 @@ async function read(source: Source): Promise<string> {
   try {
     return await readFile(source.path, "utf8")
   } catch (error) {
-    throw new NacreError("invalid_options", `Cannot read ${source.path}: ${(error as Error).message}`, { cause: error })
+    throw new NacreError("invalid_options", `Cannot read ${source.path}: ${String(error)}`, { cause: error })
   }
 }
 

@@ -1,25 +1,21 @@
 // An outcome as a person at a terminal sees it: what went wrong, what was lost, and the exit code it stands for.
-import type { Outcome } from "../session/outcome.ts"
+import type { Outcome, OutcomeStatus } from "../session/outcome.ts"
 
 /** Why there is no value, as text; `undefined` when the eval ended well. */
 export function failureText(outcome: Outcome): string | undefined {
   const { status, because, error, durationMs } = outcome
   if (error !== undefined && status !== "ok") return error.rendered
   const reason = because === undefined ? "" : ` (${because})`
-  switch (status) {
-    case "ok":
-    case "exited":
-      return undefined
-    case "timeout":
-      return `The eval was stopped after ${Math.round(durationMs)} ms, its time limit${reason}. Nothing of it was kept.`
-    case "interrupted":
-      return `Interrupted${reason}.`
-    case "crashed":
-      return `The process that ran the code died${reason}. What was there before is kept; nothing of this eval is.`
-    case "threw":
-    case "invalid":
-      return `The eval ended as ${status}.`
+  const texts: Record<OutcomeStatus, string | undefined> = {
+    ok: undefined,
+    exited: undefined,
+    threw: `The eval threw${reason}.`,
+    invalid: `The source is not valid${reason}.`,
+    timeout: `The eval was stopped after ${Math.round(durationMs)} ms, its time limit${reason}. Nothing of it was kept.`,
+    interrupted: `Interrupted${reason}.`,
+    crashed: `The process that ran the code died${reason}. What was there before is kept; nothing of this eval is.`,
   }
+  return texts[status]
 }
 
 /** What else has to be told: values that went with a process, output that was cut. */

@@ -28,7 +28,9 @@ const sweepMs = 10
 const settleMs = 1_000
 /** Evals a session computes apart from parked neighbours after one had to be killed. */
 const apartEvals = 10
-/** Share of a host's memory limit above which it gets no new work and is replaced once it is idle. */
+/** Share of a host's memory limit above which half of its idle realms are dropped. */
+const crampedShare = 0.6
+/** Share above which it gets no new work and is replaced once it is idle. */
 const fullShare = 0.8
 
 export interface SchedulerHandlers {
@@ -60,6 +62,8 @@ export class Scheduler {
   readonly #mainGroup: string
   readonly #hosts = new Map<Host, HostSlot>()
   readonly #ready = new Set<Job>()
+  /** Groups that have no host with room; the next ones that come are theirs. */
+  readonly #wanting = new Set<string>()
   readonly #slotHandlers: WorkerSlotHandlers
   #cancelSweep: (() => void) | undefined
   #sweptAt = 0
@@ -101,6 +105,15 @@ export class Scheduler {
     // A spare has its thread ready too: that is what makes it warm.
     this.#grow(slot)
     if (this.#hostsOf(this.#mainGroup).length < this.#options.min) slot.group = this.#mainGroup
+    else {
+      for (const group of this.#wanting) {
+        slot.group = group
+        this.#wanting.delete(group)
+        // It would have been the spare, so another is wanted.
+        this.#handlers.onHostWanted()
+        break
+      }
+    }
     this.#pump()
   }
 
@@ -116,7 +129,9 @@ export class Scheduler {
   onMemory(host: Host, rssBytes: number): void {
     const slot = this.#hosts.get(host)
     if (slot === undefined) return
-    slot.isFull = rssBytes > this.#options.memoryBytesMax * fullShare
+    const share = rssBytes / this.#options.memoryBytesMax
+    slot.isFull = share > fullShare
+    if (share > crampedShare) this.#evictHalf(slot)
     if (slot.isFull) this.#recycleIfIdle(slot)
   }
 
@@ -146,6 +161,7 @@ export class Scheduler {
 
   /** Nothing more will come for that group: its hosts go. */
   retireGroup(group: string): void {
+    this.#wanting.delete(group)
     for (const slot of this.#hostsOf(group)) this.#handlers.onHostRetired(slot.host)
   }
 
@@ -304,8 +320,10 @@ export class Scheduler {
   /** Starts one more thread, or asks for one more host, unless one is already on its way. */
   #wantRoom(group: string): void {
     const hosts = this.#hostsOf(group)
-    if (hosts.length === 0) {
-      if (this.#takeSpare(group) === undefined) this.#handlers.onHostWanted()
+    if (hosts.every((slot) => slot.isFull)) {
+      if (this.#takeSpare(group) !== undefined) return
+      this.#wanting.add(group)
+      this.#handlers.onHostWanted()
       return
     }
     if (hosts.some((slot) => slot.workers.some((worker) => worker.state === "starting"))) return
@@ -332,6 +350,16 @@ export class Scheduler {
     }
     // Only realms that hold something are left: the least recently used one goes, and says what it loses.
     if (last !== undefined) this.evict(last, "its worker had too many residents")
+  }
+
+  #evictHalf(slot: HostSlot): void {
+    for (const worker of slot.workers) {
+      let count = Math.ceil(worker.tenants.size / 2)
+      for (const tenant of [...worker.tenants.values()]) {
+        if (count-- === 0) break
+        if (!tenant.holdsEphemerals && !isBusy(worker, tenant)) this.evict(tenant, "its host was short of memory")
+      }
+    }
   }
 
   #grow(slot: HostSlot): void {

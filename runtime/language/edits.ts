@@ -22,11 +22,12 @@ const closesBody = 3
 const opens = 4
 const replaces = 5
 
-const lineBreaks = /[^\n\r\u2028\u2029]/g
+const lineBreak = /[\n\r\u2028\u2029]/
+const notLineBreak = /[^\n\r\u2028\u2029]/g
 
 /** As many blanks as the text has characters; its line breaks stay, so that nothing after it moves. */
 export function blanksFor(text: string): string {
-  return text.replace(lineBreaks, " ")
+  return lineBreak.test(text) ? text.replace(notLineBreak, " ") : " ".repeat(text.length)
 }
 
 export class Edits {

@@ -3,6 +3,7 @@
 // A stack is text: that is what leaves a realm. Frames whose file is no unit (our realm-side code, Node, natives) are dropped; the
 // function that holds a unit's statements has no name in the result. V8 prints the callee of a failed call from the generated code, so
 // `(0 , $$_f.v) is not a function` has to become `f is not a function`.
+import { cleanText } from "../../stdlib/messages.ts"
 import type { CompiledUnit } from "./compile.ts"
 import type { Position } from "./positions.ts"
 
@@ -12,6 +13,9 @@ export interface Frame extends Position {
   filename: string
   isAsync: boolean
 }
+
+/** A message of V8's with the names that the user wrote. */
+export const cleanMessage = cleanText
 
 type Mapped = Pick<CompiledUnit, "map">
 
@@ -35,17 +39,5 @@ export function mapStack(stack: string, unitOf: (filename: string) => Mapped | u
 /** V8's name of a frame without `Object.` and the like in front of ours; `undefined` for a function of ours. */
 function functionName(name: string): string | undefined {
   if (/(?:^|[ .])\$\$+_(?:run|make)$/.test(name)) return undefined
-  return cleanMessage(name)
-}
-
-const calledCell = /\(0 ?, ?\$\$+_([\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*?)\.[vw]\)/gu
-const cell = /\$\$+_([\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*?)\.[vwic]\b/gu
-
-/** A message of V8's with the names that the user wrote. */
-export function cleanMessage(message: string): string {
-  if (!message.includes("$$_")) return message
-  return message
-    .replace(calledCell, "$1")
-    .replace(cell, "$1")
-    .replace(/\$\$+_0\.load/g, "import")
+  return cleanText(name)
 }

@@ -14,7 +14,7 @@ import { kindsOf, methods, notifications, openOptions, parametersOf, protocolVer
 import type { Call, Method } from "./methods.ts"
 import { Peer, requestsInFlightMax } from "./rpc.ts"
 import type { Request, RequestId, Transport } from "./rpc.ts"
-import { checkParameters } from "./schema.ts"
+import { checkParameters, isRecord } from "./schema.ts"
 import { packageVersion } from "./version.ts"
 
 /** What a connection is served from. The system may still be starting: `initialize` does not wait for it. */
@@ -162,7 +162,7 @@ export class Connection {
       const row = this.#check(request)
       const call = await this.#prepare(row, request)
       // Wrapped, so that waiting for it to begin is not waiting for it to end.
-      const ended = (async () => row.handle((request.params ?? {}) as never, call))()
+      const ended = (async () => row.handle(paramsOf(request), call))()
       return { ended, isBarrier: row.isBarrier === true }
     })
     // What this request fails of is its own answer; the next one begins all the same.
@@ -197,9 +197,9 @@ export class Connection {
     const nacre = needs === "nothing" ? undefined : await this.#context.nacre
     let session: Session | undefined
     if (nacre !== undefined && (needs === "opens" || needs === "finds")) {
-      const id = (request.params as { session?: string } | undefined)?.session
-      session = id === undefined ? this.ownSession : nacre.session(id)
-      if (id !== undefined && session === undefined) {
+      const { session: id } = paramsOf(request)
+      session = typeof id === "string" ? nacre.session(id) : this.ownSession
+      if (typeof id === "string" && session === undefined) {
         throw new NacreError("session_not_found", `There is no session '${id}'; open it with sessions/open.`)
       }
       if (session === undefined && needs === "opens") session = this.#ownSession = await nacre.open(this.#own)
@@ -230,6 +230,10 @@ export class Connection {
 }
 
 function nothing(): void {}
+
+function paramsOf({ params }: Request): Record<string, unknown> {
+  return isRecord(params) ? params : {}
+}
 
 /** JSON has no Infinity: null says that there is no limit. */
 function withoutInfinity(limits: Limits): Record<string, number | null> {

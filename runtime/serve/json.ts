@@ -28,8 +28,8 @@ export function isExactJson(value: unknown): boolean {
     if (prototype !== Object.prototype) return false
     return keys.every((key) => {
       if (typeof key === "symbol" || key === "__proto__" || key === "toJSON") return false
-      const { enumerable, value: held, get, set } = Object.getOwnPropertyDescriptor(part, key)!
-      return enumerable === true && get === undefined && set === undefined && isExact(held, depth + 1)
+      const property = Object.getOwnPropertyDescriptor(part, key)!
+      return property.enumerable === true && "value" in property && isExact(property.value, depth + 1)
     })
   }
   return isExact(value, 0)

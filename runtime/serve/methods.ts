@@ -32,9 +32,9 @@ export interface Call {
   readonly openSession: Session | undefined
 }
 
-export interface Method<P extends Fields = Fields> {
+export interface Method {
   readonly doc: string
-  readonly params: P
+  readonly params: Fields
   /** What it answers; the tests hold every answer to it. */
   readonly result: Type
   /** Kinds it can fail with, besides `commonKinds`. */
@@ -48,6 +48,13 @@ export interface Method<P extends Fields = Fields> {
   readonly isAlways?: true
   /** Requests behind it begin when it has ended, because they may build on it. */
   readonly isBarrier?: true
+  /** Begins the work; `params` have been checked against the row. */
+  readonly handle: (params: Readonly<Record<string, unknown>>, call: Call) => unknown
+}
+
+/** A row as it is written: its handler gets the parameters as the types that the row describes. */
+type Row<P extends Fields> = Omit<Method, "params" | "handle"> & {
+  readonly params: P
   readonly handle: (params: FieldsOf<P>, call: Call) => unknown
 }
 
@@ -102,9 +109,9 @@ const opening = {
   },
 } as const satisfies Fields
 
-function method<const P extends Fields>(row: Method<P>): Method {
-  // The table holds rows of many types; `dispatch` checks parameters before a handler sees them.
-  return row as unknown as Method
+function method<const P extends Fields>(row: Row<P>): Method {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- they have been checked against the row's parameters
+  return { ...row, handle: (params, call) => row.handle(params as FieldsOf<P>, call) }
 }
 
 export const methods: Readonly<Record<string, Method>> = {

@@ -6,6 +6,7 @@
 // transport.
 import { NacreError, errorKinds } from "../errors.ts"
 import type { ErrorKind } from "../errors.ts"
+import { isRecord } from "./schema.ts"
 
 /** What carries messages. `receive` of its peer is called with each whole message, and `close` when no more will come. */
 export interface Transport {
@@ -42,7 +43,7 @@ const batchMax = requestsInFlightMax
 
 interface InFlight {
   readonly abort: AbortController
-  readonly done: Promise<void>
+  readonly done: Promise<unknown>
 }
 
 type Answer = { jsonrpc: "2.0"; id: RequestId | null } & ({ result: unknown } | { error: ErrorAnswer })
@@ -50,6 +51,12 @@ interface ErrorAnswer {
   code: number
   message: string
   data: { kind: ErrorKind; retry: string }
+}
+
+/** What an error answer is made of; a NacreError is one. */
+interface Refusal {
+  readonly kind: ErrorKind
+  readonly message: string
 }
 
 export class Peer {
@@ -76,29 +83,18 @@ export class Peer {
     try {
       message = JSON.parse(text)
     } catch (error) {
-      const what = `The message is not valid JSON: ${(error as Error).message}`
-      return this.refuse(new NacreError("parse_failed", what))
+      return this.refuse(new NacreError("parse_failed", `The message is not valid JSON: ${String(error)}`))
     }
-    if (!Array.isArray(message)) {
-      this.#begin(message)?.then(
-        (answer) => answer !== undefined && this.#send(answer),
-        (error: unknown) => this.#options.onInternal?.(error),
-      )
-      return
-    }
-    if (message.length === 0) return this.refuse(new NacreError("invalid_request", "A batch must not be empty."))
-    if (message.length > batchMax) {
-      const what = `A batch may hold ${batchMax} messages, not ${message.length}.`
-      return this.refuse(new NacreError("invalid_request", what))
-    }
-    void Promise.all(message.map((it) => this.#begin(it))).then((answers) => {
-      const given = answers.filter((it) => it !== undefined)
-      if (given.length > 0) this.#write(`[${given.map((it) => this.#textOf(it)).join(",")}]`)
-    })
+    if (!Array.isArray(message)) return void this.#single(message)
+    const messages: unknown[] = message
+    if (messages.length === 0) return this.refuse(new NacreError("invalid_request", "A batch must not be empty."))
+    if (messages.length <= batchMax) return void this.#batch(messages)
+    const what = `A batch may hold ${batchMax} messages, not ${messages.length}.`
+    this.refuse(new NacreError("invalid_request", what))
   }
 
   /** Answers something that cannot be a request at all, such as a torn frame. */
-  refuse(error: NacreError): void {
+  refuse(error: Refusal): void {
     this.#send(errorAnswer(null, error))
   }
 
@@ -136,18 +132,29 @@ export class Peer {
     this.cancelAll()
   }
 
+  async #single(message: unknown): Promise<void> {
+    const answer = await this.#begin(message)
+    if (answer !== undefined) this.#send(answer)
+  }
+
+  async #batch(messages: unknown[]): Promise<void> {
+    const begun = messages.map((it) => this.#begin(it))
+    const answers = (await Promise.all(begun)).filter((it) => it !== undefined)
+    if (answers.length > 0) this.#write(`[${answers.map((it) => this.#textOf(it)).join(",")}]`)
+  }
+
   /** Begins a message. Its promise, which never rejects, gives the answer; `undefined` when there is none to give. */
-  #begin(message: unknown): Promise<Answer | undefined> | undefined {
+  #begin(message: unknown): Promise<Answer | undefined> {
     let request: { id?: RequestId; method: string; params: unknown }
     try {
       request = checkRequest(message)
     } catch (error) {
-      return Promise.resolve(errorAnswer(idOf(message), error as NacreError))
+      return Promise.resolve(errorAnswer(idOf(message), this.#told(error)))
     }
     const { id, method, params } = request
     if (id === undefined) {
       this.#notified(method, params)
-      return undefined
+      return Promise.resolve(undefined)
     }
     if (this.#inFlight.has(id)) {
       const what = `Request ${JSON.stringify(id)} is still under way; its id can be used again when it has been answered.`
@@ -159,14 +166,13 @@ export class Peer {
     }
     const abort = new AbortController()
     const answer = this.#answer({ id, method, params, signal: abort.signal })
-    const done = answer.then(() => {})
-    this.#inFlight.set(id, { abort, done })
+    this.#inFlight.set(id, { abort, done: answer })
     return answer
   }
 
   async #answer(request: Request & { id: RequestId }): Promise<Answer> {
     // Not in this turn: the request must be in flight before its handler looks at what is.
-    await undefined
+    await Promise.resolve()
     let answer: Answer
     try {
       const result = await this.#options.dispatch(request)
@@ -180,28 +186,32 @@ export class Peer {
 
   #notified(method: string, params: unknown): void {
     if (method === "$/cancelRequest") {
-      const id = (params as { id?: unknown } | undefined | null)?.id
+      const id = isRecord(params) ? params["id"] : undefined
       if (typeof id === "string" || typeof id === "number") this.cancel(id)
       return
     }
-    // In the turn that requests take too: it must not overtake those before it.
-    const done = Promise.resolve()
-      .then(() => this.#options.dispatch({ method, params, signal: new AbortController().signal }))
-      .then(
-        () => {},
-        // A notification has no answer to carry an error; only what is our own fault is told, elsewhere.
-        (error: unknown) => void this.#told(error),
-      )
-      .finally(() => this.#notifications.delete(done))
+    const done = this.#run({ method, params, signal: new AbortController().signal })
     this.#notifications.add(done)
+    void done.finally(() => this.#notifications.delete(done))
   }
 
-  #told(error: unknown): NacreError {
+  async #run(notification: Request): Promise<void> {
+    // In the turn that requests take too: it must not overtake those before it.
+    await Promise.resolve()
+    try {
+      await this.#options.dispatch(notification)
+    } catch (error) {
+      // A notification has no answer to carry an error; what is our own fault is told elsewhere.
+      this.#told(error)
+    }
+  }
+
+  #told(error: unknown): Refusal {
     const known = nacreErrorOf(error)
     if (known !== undefined) return known
     this.#options.onInternal?.(error)
     const message = error instanceof Error ? error.message : String(error)
-    return new NacreError("internal", `Nacre failed: ${message}`, { cause: error })
+    return { kind: "internal", message: `Nacre failed: ${message}` }
   }
 
   #send(answer: Answer): void {
@@ -222,29 +232,32 @@ export class Peer {
 }
 
 /** The error as a NacreError when it is one, whichever copy of this module made it. */
-function nacreErrorOf(error: unknown): NacreError | undefined {
-  if (!(error instanceof Error) || !("kind" in error) || typeof error.kind !== "string") return undefined
-  return Object.hasOwn(errorKinds, error.kind) ? (error as NacreError) : undefined
+function nacreErrorOf(error: unknown): Refusal | undefined {
+  if (!(error instanceof Error) || !("kind" in error) || !isErrorKind(error.kind)) return undefined
+  return { kind: error.kind, message: error.message }
 }
 
-function errorAnswer(id: RequestId | null, { kind, message }: NacreError): Answer {
+function isErrorKind(kind: unknown): kind is ErrorKind {
+  return typeof kind === "string" && Object.hasOwn(errorKinds, kind)
+}
+
+function errorAnswer(id: RequestId | null, { kind, message }: Refusal): Answer {
   const { code, retry } = errorKinds[kind]
   return { jsonrpc: "2.0", id, error: { code, message, data: { kind, retry } } }
 }
 
 function idOf(message: unknown): RequestId | null {
-  const id = (message as { id?: unknown } | null)?.id
+  const id = isRecord(message) ? message["id"] : undefined
   return typeof id === "string" || typeof id === "number" ? id : null
 }
 
+function invalid(what: string): never {
+  throw new NacreError("invalid_request", what)
+}
+
 function checkRequest(message: unknown): { id?: RequestId; method: string; params: unknown } {
-  const invalid = (what: string): never => {
-    throw new NacreError("invalid_request", what)
-  }
-  if (typeof message !== "object" || message === null || Array.isArray(message)) {
-    return invalid("A request must be an object with jsonrpc, method and id.")
-  }
-  const { jsonrpc, method, id, params } = message as Record<string, unknown>
+  if (!isRecord(message)) return invalid("A request must be an object with jsonrpc, method and id.")
+  const { jsonrpc, method, id, params } = message
   if (jsonrpc !== "2.0") return invalid('A request must say "jsonrpc": "2.0".')
   if (typeof method !== "string") return invalid("A request must name its method, a string.")
   if (params !== undefined && (typeof params !== "object" || params === null)) {

@@ -40,9 +40,14 @@ export type FieldsOf<F> = { -readonly [K in Exclude<keyof F, OptionalKeys<F>>]: 
   -readonly [K in OptionalKeys<F>]?: ValueOf<F[K]> | undefined
 }
 
+/** A value that has properties at all: not null, not a list. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+}
+
 /** What is wrong with a value, said by the path to the first wrong part; `undefined` when nothing is. */
 export function problemOf(type: Type, value: unknown, path: string): string | undefined {
-  if ("oneOf" in type) return type.oneOf.includes(value as string) ? undefined : wrong(type, value, path)
+  if ("oneOf" in type) return type.oneOf.some((it) => it === value) ? undefined : wrong(type, value, path)
   if ("either" in type) {
     return type.either.some((it) => problemOf(it, value, path) === undefined) ? undefined : wrong(type, value, path)
   }
@@ -51,12 +56,11 @@ export function problemOf(type: Type, value: unknown, path: string): string | un
     return firstOf(value, (item, index) => problemOf(type.list, item, `${path}[${index}]`))
   }
   if ("fields" in type) {
-    if (typeof value !== "object" || value === null || Array.isArray(value)) return wrong(type, value, path)
-    const given = value as Record<string, unknown>
+    if (!isRecord(value)) return wrong(type, value, path)
     return firstOf(Object.entries(type.fields), ([name, field]) => {
-      const part = Object.hasOwn(given, name) ? given[name] : undefined
+      const part = Object.hasOwn(value, name) ? value[name] : undefined
       if (part !== undefined) return problemOf(field, part, `${path}.${name}`)
-      return field.optional === true ? undefined : missing(type.fields, given, `${path}.${name}`)
+      return field.optional === true ? undefined : missing(type.fields, value, `${path}.${name}`)
     })
   }
   if (!isPrimitive(type.type, value)) return wrong(type, value, path)
@@ -89,18 +93,9 @@ export function nameOf(type: Type): string {
 }
 
 function isPrimitive(type: keyof Primitive, value: unknown): boolean {
-  switch (type) {
-    case "json":
-      return true
-    case "null":
-      return value === null
-    case "integer":
-      return Number.isSafeInteger(value)
-    case "string":
-    case "number":
-    case "boolean":
-      return typeof value === type
-  }
+  if (type === "json") return true
+  if (type === "null") return value === null
+  return type === "integer" ? Number.isSafeInteger(value) : typeof value === type
 }
 
 function wrong(type: Type, value: unknown, path: string): string {
@@ -114,10 +109,10 @@ function missing(fields: Fields, given: Record<string, unknown>, path: string): 
 }
 
 function shown(value: unknown): string {
-  if (value === undefined) return "absent"
   if (typeof value === "string") return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value)
   if (Array.isArray(value)) return "a list"
-  return typeof value === "object" && value !== null ? "an object" : String(value)
+  if (typeof value === "object" && value !== null) return "an object"
+  return typeof value === "number" || typeof value === "boolean" ? String(value) : typeof value
 }
 
 function firstOf<T>(items: readonly T[], problem: (item: T, index: number) => string | undefined): string | undefined {

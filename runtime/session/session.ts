@@ -61,6 +61,7 @@ export class Session implements Tenant, ShellSession {
   #shell: Shell | undefined
   #starting: Promise<Shell> | undefined
   #isClosed = false
+  #closing: Promise<void> | undefined
   #marks: Map<string, SessionState> | undefined
   /** When it was last used, for idle closing and passivation. */
   lastUsedAt: number
@@ -175,11 +176,13 @@ export class Session implements Tenant, ShellSession {
 
   /** Stops one eval, running or queued; without an id the running one. Resolves with false when nothing ran. */
   async interrupt(evalId?: string): Promise<boolean> {
-    if (this.#shell === undefined) {
+    // In the order of the calls: an eval requested before this is under way when it is looked for.
+    const shell = await (this.#starting ?? this.#shell)
+    if (shell === undefined) {
       if (evalId === undefined) return false
       throw new NacreError("eval_not_found", `Session '${this.id}' has no eval '${evalId}' running or queued.`)
     }
-    return this.#shell.interrupt(evalId)
+    return shell.interrupt(evalId)
   }
 
   /** Forgets every binding and definition, and the realm with them. Waits for its turn behind the evals that are queued. */
@@ -230,10 +233,15 @@ export class Session implements Tenant, ShellSession {
   }
 
   /** Ends the session: what runs or waits ends as `interrupted`, and every later use fails with `session_not_found`. Idempotent. */
-  async close(): Promise<void> {
-    if (this.#isClosed) return
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
     this.#isClosed = true
-    const shell = this.#shell ?? (await this.#starting)
+    // In the order of the calls: an eval requested before this is accepted, and ends as interrupted.
+    const shell = await (this.#starting ?? this.#shell)
     await shell?.close()
     this.worker?.evict(this)
     this.#context.onClosed(this)

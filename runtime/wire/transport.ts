@@ -15,6 +15,7 @@ const packr = new Packr({ useRecords: false, copyBuffers: true, encodeUndefinedA
   typeof Packr
 >[0])
 const reserveStartSpace = 2048
+const nothing: Uint8Array = new Uint8Array(0)
 
 /** Bytes that may wait for a peer that does not read. Above it the connection is cut: the peer is stuck or gone. */
 const waitingBytesMax = 512 * 1024 * 1024
@@ -31,7 +32,6 @@ export class Link<Out extends Vocabulary, In extends Vocabulary> {
   readonly #waiting: Uint8Array[] = []
   readonly #out: Out
   #scheduled = false
-  #isHeld = false
   #isClosed = false
   #closeReason: Error | undefined
 
@@ -85,22 +85,22 @@ export class Link<Out extends Vocabulary, In extends Vocabulary> {
     if (this.#isClosed) return
     const packed = encodeMessage(this.#out[type] as MessageType, fields as Record<string, unknown>)
     this.#waiting.push(sealFrame(packr.pack(packed, reserveStartSpace + frameHeaderBytes)))
-    if (this.#isHeld || this.#scheduled) return
+    if (this.#scheduled) return
     this.#scheduled = true
     process.nextTick(() => {
       this.#scheduled = false
-      if (!this.#isHeld) this.flush()
+      this.flush()
     })
   }
 
-  /** Keeps messages back until `release`: for a burst that spans several turns. */
-  hold(): void {
-    this.#isHeld = true
-  }
-
-  release(): void {
-    this.#isHeld = false
+  /** Sends what waits; true when the kernel has all of it. When it has not yet, `then` is called once it has. False once closed. */
+  flushed(then: () => void): boolean {
     this.flush()
+    if (this.#isClosed) return false
+    if (this.#stream.writableLength === 0) return true
+    // "drain" comes only above the high-water mark; the callback of a write always comes, after those of all before it.
+    this.#stream.write(nothing, () => then())
+    return false
   }
 
   flush(): void {

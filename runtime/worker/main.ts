@@ -44,8 +44,6 @@ import type { EvalMessage } from "./running-eval.ts"
 const promptFlushesMax = 64
 /** Later output of a computing eval is pushed out this often: a loop that prints would otherwise spend its time in system calls. */
 const outputFlushMs = 50
-/** Outcomes held back while more evals are waiting, to leave in one write. */
-const outcomesHeldMax = 4
 
 /** The task of a piscina worker: resolves when the connection has closed. */
 export function serve(task: ServeTask): Promise<void> {
@@ -64,7 +62,6 @@ class Worker {
   readonly #bundle: Script = bundleRealmScript()
   #current: RunningEval | undefined
   #syncCalls = 0
-  #held = 0
   #flushedAt = 0
 
   constructor(task: ServeTask, onClosed: () => void) {
@@ -108,12 +105,15 @@ class Worker {
 
   #pump(): void {
     while (this.#current === undefined) {
-      const message = this.#queue.shift()
-      if (message === undefined) break
+      const message = this.#queue[0]
+      if (message === undefined) return
+      // What earlier evals came to must be with the kernel before other code may compute: it could not leave meanwhile, and would die
+      // with the thread, so that an eval which has ended would be run again or blamed.
+      if (!this.#link.flushed(() => this.#pump())) return
+      this.#queue.shift()
       if (enter(this.#task.words, message.seq)) this.#begin(message)
       else this.#link.send("skipped", { seq: message.seq, evalId: message.evalId })
     }
-    if (this.#current === undefined) this.#release()
   }
 
   #begin(message: EvalMessage): void {
@@ -250,7 +250,6 @@ class Worker {
     evl.flush()
     const { begunAt, compiledAt, ranAt } = evl.times
     const now = performance.now()
-    this.#hold()
     this.#link.send("outcome", {
       seq: evl.message.seq,
       evalId: evl.message.evalId,
@@ -266,17 +265,6 @@ class Worker {
       times: [compiledAt - begunAt, Math.max(0, ranAt - compiledAt), now - Math.max(ranAt, compiledAt)],
       ...rest,
     })
-  }
-
-  /** While evals wait here, a few outcomes may leave together: a write costs more than a short eval. */
-  #hold(): void {
-    if (this.#queue.length === 0 || ++this.#held >= outcomesHeldMax) this.#release()
-    else this.#link.hold()
-  }
-
-  #release(): void {
-    this.#held = 0
-    this.#link.release()
   }
 
   // What realms ask for
@@ -406,7 +394,7 @@ class Worker {
     const bytes = op === "atPut" && what === "" ? packValue(payload as PackedInput) : new Uint8Array(0)
     const { evalId, session } = evl.message
     // Whatever ended before must have left before the shell hears of this eval.
-    this.#release()
+    this.#link.flush()
     Atomics.store(words, WAITING, 1)
     port.postMessage({ callId, session, evalId, op, key, what, bytes })
     const deadline = performance.now() + syncCallTimeoutMs

@@ -1,3 +1,5 @@
+// A tree of three: a counter, a task that watches it, and a supervisor of sessions that come and go. The counter breaks, and what was
+// started after it restarts with it. Everything is awaited by event, never by time.
 import { createActor, fromTransition } from "xstate"
 import { printTree, startSupervisor, supervisorSpec, task, whenExited } from "../../supervisor/index.ts"
 

@@ -1,22 +1,14 @@
 // Values in the embedder's own process: results and arguments as live data, and the embedder's values as bytes for session code.
 //
 // Here nothing of a realm can be referred to: what a reference means only there decodes to a placeholder that says what it was.
-import { types } from "node:util"
 import { NacreError } from "../../errors.ts"
 import { decodeBindings, decodeValue } from "./decode.ts"
 import { encodeValue } from "./encode.ts"
-import type { EncodeHooks } from "./hooks.ts"
 import { packValue, unpackValue } from "./pack.ts"
+import { processEncodeHooks } from "./process-hooks.ts"
 
 /** Encoded bytes of one value that the embedder hands to session code. */
 const valueBytesMax = 64 * 1024 * 1024
-
-const hooks: EncodeHooks = {
-  referenceOf: () => undefined,
-  isProxy: (object) => types.isProxy(object),
-  standInPrototype: (prototype) => (prototype === Buffer.prototype ? Uint8Array.prototype : undefined),
-  viewsAreSlices: true,
-}
 
 /** A live copy, made afresh: nothing is shared with the session or with an earlier call. */
 export function decodeForEmbedder(bytes: Uint8Array): unknown {
@@ -35,7 +27,7 @@ export function decodeBindingForEmbedder(bytes: Uint8Array, name: string): unkno
 
 /** The value as bytes; fails with `value_not_transferable` or `value_too_large`. */
 export function encodeForSession(value: unknown): Uint8Array {
-  const encoded = encodeValue(value, hooks, valueBytesMax)
+  const encoded = encodeValue(value, processEncodeHooks, valueBytesMax)
   if ("tooLarge" in encoded) {
     throw new NacreError("value_too_large", `A value for session code is larger than ${valueBytesMax} bytes.`)
   }

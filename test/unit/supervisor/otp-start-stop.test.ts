@@ -245,6 +245,23 @@ describe("sup_stop", () => {
     expect(world.clock.now()).toBe(100)
   })
 
+  it("sup_stop_race: a permanent child that was to be killed and had ended with `shutdown` is reported", async () => {
+    const world = new World()
+    const supervisor = await world.start({
+      children: [
+        world.child("permanent", { shutdown: "brutal_kill" }),
+        world.child("transient", { shutdown: "brutal_kill", restart: "transient" }),
+        world.child("slow", { onStop: { afterMs: 100 } }),
+      ],
+    })
+    const stopped = supervisor.stop()
+    await world.advance(50)
+    await world.exit("permanent", "shutdown")
+    await world.exit("transient", "shutdown")
+    await world.finish(stopped)
+    expect(world.told()).toEqual(["child.shutdownFailed permanent shutdown"])
+  })
+
   it("sup_stop_non_shutdown_exit_dynamic", async () => {
     const world = new World()
     const template = world.child("t", { onStop: { exit: "boom" } })

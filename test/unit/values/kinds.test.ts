@@ -3,6 +3,7 @@
 import { describe, expect, test } from "vitest"
 import { difference } from "./isomorphic.ts"
 import { bytesOf, decodeInto, twoRealms } from "./passage.ts"
+import { bootRealm } from "./realm.ts"
 
 const { from, to } = twoRealms()
 
@@ -163,6 +164,20 @@ test("maps and causes nested fifty thousand deep pass", { timeout: 120_000 }, ()
   ]) {
     expect(() => decodeInto(to, bytesOf(from, from.run(source)))).not.toThrow()
   }
+})
+
+test("a detached buffer reads as an empty one, and so does a view of it", () => {
+  const value = from.run("new Uint8Array([1, 2])") as Uint8Array<ArrayBuffer>
+  structuredClone(value.buffer, { transfer: [value.buffer] })
+  const back = decodeInto(to, bytesOf(from, value)) as Uint8Array
+  expect([back.length, back.buffer.byteLength]).toEqual([0, 0])
+  expect(from.preview(value.buffer).text).toBe("ArrayBuffer { [Uint8Contents]: <>, byteLength: 0 }")
+})
+
+test("a rebuilt sparse array leaves the realm's other arrays plain", () => {
+  const realm = bootRealm()
+  decodeInto(realm, bytesOf(from, from.run("[[1, , 3], /x/.exec('x'), Object.freeze([1])]")))
+  expect(bytesOf(realm, realm.run("[1, 2, [3]]"))).toEqual(bytesOf(from, from.run("[1, 2, [3]]")))
 })
 
 test("a rebuilt proxy traps", () => {

@@ -119,6 +119,7 @@ test("the text stays within its bytes, whatever the value", () => {
     "(() => { let o = {}; for (let i = 0; i < 50; i++) o = { a: o, b: o, c: 'text'.repeat(20) }; return o })()",
     "Object.fromEntries(Array.from({ length: 5000 }, (_, i) => ['key'.repeat(50) + i, i]))",
     "new Error('m'.repeat(100000))",
+    "(() => { let a = []; for (let i = 0; i < 6; i++) a = Array(100).fill(a); return a })()",
   ]) {
     const { text } = realm.preview(realm.run(source), { bytesMax: 2000, depthMax: 60, itemsMax: 1000 })
     expect(Buffer.byteLength(text)).toBeLessThan(2000 + 40)

@@ -92,9 +92,9 @@ export function bootRealm(): Realm {
   script ??= new vm.Script(bundle(), { filename: "realm-side.js" })
   const global = vm.createContext(vm.constants.DONT_CONTEXTIFY) as Record<string, unknown>
   const side = script.runInContext(global) as RealmSide
-  const references = side.captureIntrinsics(global)
   side.recordProxies(global)
   side.recordAttributes()
+  const references = side.captureIntrinsics(global)
   const newBytes = vm.runInContext(
     "const Bytes = Uint8Array; (length) => new Bytes(length)",
     global,

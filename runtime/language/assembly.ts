@@ -1,0 +1,425 @@
+// From an analysed submission to the text of its script and what the worker has to know about it.
+//
+// The script's completion value is a unit (`stdlib/environment.ts`): the names it takes, the factories of its definitions, and one
+// function with its statements. Pieces of the source are copied in with their edits, and each copy is noted, so every position of the
+// script leads back to the source, whatever the layout. What the compiler asked about the session's names is in `assumes`: while those
+// answers hold, the same text gives the same unit.
+import {
+  bareStatement,
+  findDefinitions,
+  groupDefinitions,
+  type Candidate,
+  type DefinitionKind,
+  type Group,
+  type SpecialStatement,
+} from "./definition.ts"
+import { markCompletion } from "./completion.ts"
+import { Output, type Edits, type Hole } from "./edits.ts"
+import type { Program } from "./parse.ts"
+import { LineTable, Segments, type Position, type Span } from "./positions.ts"
+import type { Analysis, Reference } from "./scope.ts"
+import { Transform, type NameKind, type NameTable } from "./transform.ts"
+
+export interface CompiledDefinition {
+  name: string
+  kind: DefinitionKind
+  /** The declaration's text, as written. */
+  source: string
+  span: Span
+  /** Definitions and free names that it reads. */
+  dependencies: string[]
+  /** Names it reaches through cells. */
+  cells: string[]
+  /** Names that it reads when it is made, not when it is called. */
+  readsWhenMade: string[]
+  hoisted: boolean
+  hasPrivateNames: boolean
+}
+
+export interface CompiledUnit {
+  valid: true
+  filename: string
+  code: string
+  isAsync: boolean
+  cells: string[]
+  declares: { name: string; kind: "let" | "const" | "var"; span: Span }[]
+  definitions: CompiledDefinition[]
+  mentions: string[]
+  writes: string[]
+  /** Names whose cells functions of this unit may keep: they are captured from now on. */
+  captures: string[]
+  /** Locals that became variables of the eval; the unit can be reused while none of them is captured. */
+  promoted: string[]
+  /** Definitions of the session that it declares again as definitions; their dependents are made again. */
+  redefines: string[]
+  /**
+   * Definitions of the session that become locals. Whoever runs the unit first installs their dependents, compiled again
+   * (`compileDefinitions` with a table that says so), and demotes those that read the name when they were made.
+   */
+  replaces: string[]
+  mentionsGlobalThis: boolean
+  usesDirectEval: boolean
+  assumes: [name: string, kind: NameKind | undefined][]
+  map(line: number, column: number): (Position & { filename: string }) | undefined
+}
+
+export interface Place extends Position {
+  filename: string
+}
+
+/** A submission that was parsed and analysed. */
+export interface Prepared {
+  valid: true
+  program: Program
+  edits: Edits
+  analysis: Analysis
+  special: ReadonlyMap<number, SpecialStatement>
+  /** The source offset of an offset of the text that was analysed. */
+  original(offset: number): number
+}
+
+/**
+ * What our own names begin with: no name of the source does. The `_` ends it, so that `$$_$x` can only be the cell of `$x` when a message
+ * is read back (`stack.ts`).
+ */
+function freeMarker(source: string): string {
+  let dollars = "$$"
+  while (source.includes(`${dollars}_`)) dollars += "$"
+  return `${dollars}_`
+}
+
+/** One compilation; `unit` is called once. */
+export class Assembly {
+  readonly #source: string
+  readonly #program: Program
+  readonly #special: ReadonlyMap<number, SpecialStatement>
+  readonly #original: (offset: number) => number
+  readonly #edits: Edits
+  readonly #analysis: Analysis
+  readonly #filename: string
+  readonly #locate: (offset: number) => Place
+  readonly #isForced: boolean
+  readonly #names: NameTable
+  readonly #assumes = new Map<string, NameKind | undefined>()
+  readonly #marker: string
+
+  constructor(
+    source: string,
+    prepared: Prepared,
+    names: NameTable,
+    filename: string,
+    locate: (offset: number) => Place,
+    isForced: boolean,
+  ) {
+    const { program, edits, analysis, special } = prepared
+    this.#source = source
+    this.#program = program
+    this.#edits = edits
+    this.#analysis = analysis
+    this.#special = special
+    this.#original = (offset) => prepared.original(offset)
+    this.#filename = filename
+    this.#locate = locate
+    this.#isForced = isForced
+    this.#names = {
+      kind: (name) => {
+        const kind = names.kind(name)
+        this.#assumes.set(name, kind)
+        return kind
+      },
+      isRealmGlobal: (name) => names.isRealmGlobal(name),
+      isCaptured: (name) => names.isCaptured?.(name) ?? true,
+      dependencies: (name) => names.dependencies?.(name),
+    }
+    this.#marker = freeMarker(edits.source)
+  }
+
+  unit(): CompiledUnit {
+    const { candidates, firstRunning } = findDefinitions(
+      this.#program,
+      this.#analysis,
+      this.#special,
+      (name) => this.#names.kind(name) === "definition",
+      this.#isForced,
+    )
+    const valued = candidates.filter(({ kind }) => kind !== "type" && kind !== "interface")
+    const own = new Map(valued.map((candidate) => [candidate.name, candidate] as const))
+    settleLateness(valued, own, firstRunning)
+    const ofStatements = this.#distribute(valued)
+    const marker = this.#marker
+    const marked = markCompletion(this.#program.body.map(bareStatement), this.#edits, `${marker}1`)
+    const plan = { candidates: valued, own, firstRunning, isAsync: this.#analysis.isAsync }
+    const transform = new Transform(this.#edits, this.#analysis, this.#names, plan, marker, marked)
+    transform.run(ofStatements)
+    this.#hooks()
+    const groups = groupDefinitions(valued, (candidate) =>
+      [...transform.definitionReads.get(candidate)!]
+        .map((name) => own.get(name))
+        .filter((target) => target !== undefined && target !== candidate && transform.passes(candidate, target))
+        .map((target) => target!),
+    )
+    return this.#assemble(candidates, groups, transform)
+  }
+
+  /** Uses of our hooks: `import()`, `import.meta`, and the cleaning of what a `catch` caught. */
+  #hooks(): void {
+    const hooks = `${this.#marker}0`
+    const caught = `${this.#marker}2`
+    for (const { start, end, form } of this.#analysis.dynamicImports) {
+      this.#edits.replace(start, end, form === "call" ? `${hooks}.load` : `${hooks}.meta`)
+    }
+    for (const { param, paramEnd, name, body, bodyEnd } of this.#analysis.catches) {
+      if (name !== undefined) this.#edits.open(body, `${hooks}.clean(${name});`)
+      else {
+        this.#edits.open(param, `${caught}){let `)
+        this.#edits.replace(paramEnd, body, `=${hooks}.clean(${caught});{`)
+        this.#edits.close(bodyEnd, "}")
+      }
+    }
+  }
+
+  /** Hands every reference to the definition whose text holds it; returns the rest. */
+  #distribute(candidates: readonly Candidate[]): Reference[] {
+    const byStatement = new Map<number, Candidate[]>()
+    for (const candidate of candidates) {
+      const list = byStatement.get(candidate.statement)
+      if (list === undefined) byStatement.set(candidate.statement, [candidate])
+      else list.push(candidate)
+    }
+    const rest: Reference[] = []
+    for (const reference of this.#analysis.references) {
+      const owner = byStatement
+        .get(reference.statement)
+        ?.find(({ start, end }) => reference.start >= start && reference.start < end)
+      if (owner === undefined) rest.push(reference)
+      else if (reference.initialises === undefined) owner.references.push(reference)
+    }
+    return rest
+  }
+
+  #assemble(candidates: readonly Candidate[], groups: readonly Group[], transform: Transform): CompiledUnit {
+    const segments = new Segments()
+    const output = new Output(segments)
+    const indexes = new Map<Candidate, number>()
+    const fresh = this.#freshNames(transform)
+    const cells = [...new Set([...transform.cells, ...fresh.cells])]
+    output.write(
+      `"use strict";({cells:${JSON.stringify(cells)},lexical:${JSON.stringify(fresh.lexical)},vars:${JSON.stringify(fresh.vars)},groups:[`,
+    )
+    for (const group of groups) this.#group(output, group, transform, indexes)
+    output.write("],run:")
+    const hasStatements = this.#statements(output, candidates, cells, transform, indexes)
+    output.write(hasStatements ? "})" : "undefined})")
+    const generated = output.text
+    let generatedLines: LineTable | undefined
+    const filename = this.#filename
+    const original = this.#original
+    const locate = this.#locate
+    return {
+      valid: true,
+      filename,
+      code: generated,
+      isAsync: this.#analysis.isAsync,
+      cells,
+      declares: fresh.declares,
+      definitions: candidates.map((candidate) => this.#definition(candidate, transform)),
+      mentions: [...transform.mentions],
+      writes: [...transform.writes],
+      captures: [...transform.captures],
+      promoted: [...transform.promotions.values()].filter(({ kind }) => kind !== "read").map(({ name }) => name),
+      redefines: candidates.map(({ name }) => name).filter((name) => this.#wasDefinition(transform, name)),
+      replaces: fresh.declares.map(({ name }) => name).filter((name) => this.#names.kind(name) === "definition"),
+      mentionsGlobalThis: this.#analysis.mentionsGlobalThis,
+      usesDirectEval: this.#analysis.usesDirectEval,
+      assumes: [...this.#assumes],
+      map(line, column) {
+        generatedLines ??= new LineTable(generated)
+        const offset = generatedLines.offset(line, column)
+        const at = offset === undefined ? -1 : segments.source(offset)
+        return at < 0 ? undefined : locate(Math.max(0, original(at)))
+      },
+    }
+  }
+
+  #span(start: number, end: number): Span {
+    const [from, to] = [this.#original(start), this.#original(end)]
+    const { line, column } = this.#locate(from)
+    return { start: from, end: to, line, column }
+  }
+
+  #sourceSpan({ sourceStart: start, sourceEnd: end }: SpecialStatement): Span {
+    const { line, column } = this.#locate(start)
+    return { start, end, line, column }
+  }
+
+  /** What the statements declare: dead zones and hoisted names are prepared before they run. */
+  #freshNames(transform: Transform): {
+    lexical: string[]
+    vars: string[]
+    cells: string[]
+    declares: CompiledUnit["declares"]
+  } {
+    const declares = new Map<string, CompiledUnit["declares"][number]>()
+    for (const { initialises, name, start, end } of this.#analysis.references) {
+      if (initialises !== undefined && !declares.has(name) && !this.#isDefinition(transform, name)) {
+        declares.set(name, { name, kind: initialises, span: this.#span(start, end) })
+      }
+    }
+    for (const [name, { keyword, statement }] of this.#analysis.declared) {
+      if (keyword !== "function" && keyword !== "class") continue
+      if (this.#isDefinition(transform, name)) continue
+      const { start, end } = this.#program.body[statement]!
+      declares.set(name, { name, kind: keyword === "class" ? "let" : "var", span: this.#span(start, end) })
+    }
+    const lexical: string[] = []
+    const vars: string[] = []
+    for (const { name, kind } of declares.values()) (kind === "var" ? vars : lexical).push(name)
+    return { lexical, vars, cells: [...declares.keys()], declares: [...declares.values()] }
+  }
+
+  #wasDefinition(transform: Transform, name: string): boolean {
+    return transform.isOwnDefinition(name) && this.#names.kind(name) === "definition"
+  }
+
+  #isDefinition(transform: Transform, name: string): boolean {
+    return transform.isOwnDefinition(name)
+  }
+
+  #group(output: Output, group: Group, transform: Transform, indexes: Map<Candidate, number>): void {
+    const marker = this.#marker
+    const { members } = group
+    const inside = new Set(members.map(({ name }) => name))
+    const dependencies = new Set<string>()
+    const cells = new Set<string>()
+    for (const member of members) {
+      for (const name of transform.definitionReads.get(member)!) {
+        if (!inside.has(name) && transform.isPassed(member, name)) dependencies.add(name)
+      }
+      for (const name of transform.definitionCells.get(member)!) cells.add(name)
+    }
+    const names = members.map(({ name }) => name)
+    const atStart = members.map(
+      ({ hoisted, statement }) => hoisted || (!group.isLate && statement < transform.firstRunning),
+    )
+    const first = indexes.size
+    for (const member of members) indexes.set(member, indexes.size)
+    output.write(
+      `{first:${first},names:${JSON.stringify(names)},kinds:${JSON.stringify(members.map(({ kind }) => kind))},atStart:${JSON.stringify(atStart)},` +
+        `isLate:${group.isLate},dependencies:${JSON.stringify([...dependencies])},cells:${JSON.stringify([...cells])},` +
+        `make:function ${marker}make(${[`${marker}0`, ...dependencies, ...[...cells].map((name) => marker + name)].join(",")}){`,
+    )
+    for (const { lead, start, end } of members) {
+      output.write(lead)
+      this.#edits.render(output, start, end)
+      output.write("\n")
+    }
+    output.write(`;return[${names.join(",")}]}},`)
+  }
+
+  /** The function with the statements. False when there are none, so that nothing has to run. */
+  #statements(
+    output: Output,
+    candidates: readonly Candidate[],
+    cells: readonly string[],
+    transform: Transform,
+    indexes: ReadonlyMap<Candidate, number>,
+  ): boolean {
+    const marker = this.#marker
+    const body = this.#program.body
+    const [first, last] = [body[0], body.at(-1)]
+    if (first === undefined || last === undefined) return false
+    const byStatement = new Map<number, string>()
+    for (const candidate of candidates) {
+      const index = indexes.get(candidate)
+      const reach = index === undefined || transform.isBoundAtStart(candidate) ? "" : `${marker}0.reach(${index});`
+      byStatement.set(candidate.statement, (byStatement.get(candidate.statement) ?? ";") + reach)
+    }
+    const holes: Hole[] = [...byStatement].map(([statement, text]) => ({
+      start: body[statement]!.start,
+      end: body[statement]!.end,
+      text,
+    }))
+    const hoisted: number[] = []
+    for (const [name, { keyword, statement }] of this.#analysis.declared) {
+      if (transform.isOwnDefinition(name)) continue
+      const { start, end } = bareStatement(body[statement]!)
+      if (keyword === "function") {
+        hoisted.push(statement)
+        holes.push({ start: body[statement]!.start, end: body[statement]!.end, text: ";" })
+      } else if (keyword === "class") {
+        this.#edits.open(start, `;${marker}${name}.i=`)
+        this.#edits.terminate(end)
+      }
+    }
+    if (transform.firstRunning === body.length && hoisted.length === 0) return false
+    holes.sort((a, b) => a.start - b.start)
+    output.write(
+      `${this.#analysis.isAsync ? "async " : ""}function ${marker}run(${[`${marker}0`, ...cells.map((name) => marker + name)].join(",")}){let ${marker}1`,
+    )
+    const backs = this.#variables(output, transform)
+    for (const statement of hoisted) this.#hoistedFunction(output, statement)
+    if (backs.length > 0) output.write("try{")
+    this.#edits.render(output, 0, this.#edits.source.length, holes)
+    output.write(backs.length > 0 ? `\n}finally{${backs.join("")}}` : "\n")
+    output.write(`;return{v:${marker}1}}`)
+    return true
+  }
+
+  /** Declares the promoted names; returns what writes them back. */
+  #variables(output: Output, transform: Transform): string[] {
+    const marker = this.#marker
+    const backs: string[] = []
+    for (const { name, kind } of transform.promotions.values()) {
+      if (kind === "fresh") {
+        output.write(`,${name}=${marker}0`)
+        const isConst = this.#analysis.declared.get(name)?.keyword === "const"
+        backs.push(`${name}===${marker}0||(${marker}${name}.${isConst ? "c" : "i"}=${name});`)
+      } else {
+        output.write(`,${name}=${marker}${name}.v`)
+        if (kind === "kept" && transform.writes.has(name)) backs.push(`${marker}0.keep(${marker}${name},${name});`)
+      }
+    }
+    output.write(";")
+    return backs
+  }
+
+  /** A function that is assigned to somewhere is a local that exists from the start. */
+  #hoistedFunction(output: Output, statement: number): void {
+    const node = bareStatement(this.#program.body[statement]!)
+    if (node.type !== "FunctionDeclaration" || node.id === null) return
+    const { name, start, end } = node.id
+    const key = JSON.stringify(name)
+    output.write(`${this.#marker}${name}.w=({[${key}]:`)
+    this.#edits.render(output, node.start, node.end, [{ start, end, text: "" }])
+    output.write(`})[${key}];`)
+  }
+
+  #definition(candidate: Candidate, transform: Transform): CompiledDefinition {
+    const { name, kind, lead, hoisted, hasPrivateNames, statement } = candidate
+    const extra = this.#special.get(statement)
+    const span = extra === undefined ? this.#span(candidate.start, candidate.end) : this.#sourceSpan(extra)
+    return {
+      name,
+      kind,
+      source: lead + this.#source.slice(span.start, span.end),
+      span,
+      dependencies: [...(transform.definitionReads.get(candidate) ?? [])],
+      cells: [...(transform.definitionCells.get(candidate) ?? [])],
+      readsWhenMade: candidate.readsWhenMade,
+      hoisted,
+      hasPrivateNames,
+    }
+  }
+}
+
+/** A class that extends something is made at its statement when statements before it may have changed what it extends; so is what needs such a class at once. */
+function settleLateness(
+  candidates: readonly Candidate[],
+  own: ReadonlyMap<string, Candidate>,
+  firstRunning: number,
+): void {
+  for (const candidate of candidates) {
+    if (candidate.hoisted || candidate.statement < firstRunning) continue
+    candidate.isLate = candidate.hasHeritage || candidate.readsWhenMade.some((name) => own.get(name)?.isLate === true)
+  }
+}
