@@ -293,8 +293,10 @@ export class Scheduler {
       for (const worker of slot.workers) computing += worker.depth
       for (const worker of slot.workers) {
         if (!this.#hasRoom(worker)) continue
-        // An idle host first, then an idle thread, then few parked neighbours.
-        const score = computing * 1_000_000 + worker.depth * 1_000 + worker.parked.size
+        // An idle host first, then an idle thread, then few parked neighbours, then few residents: sessions stay where they are built, so
+        // those that come one after another must not all be built on the first host.
+        const score =
+          computing * 1_000_000 + worker.depth * 1_000 + worker.parked.size + worker.tenants.size / 1_000_000
         if (score < bestScore) [best, bestScore] = [worker, score]
       }
     }
