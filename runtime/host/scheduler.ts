@@ -294,8 +294,10 @@ export class Scheduler {
       for (const worker of slot.workers) computing += worker.depth
       for (const worker of slot.workers) {
         if (!this.#hasRoom(worker)) continue
-        // An idle host first, then an idle thread, then few parked neighbours.
-        const score = computing * 1_000_000 + worker.depth * 1_000 + worker.parked.size
+        // An idle host first, then an idle thread, then few parked neighbours, then few residents: sessions stay where they are built, so
+        // those that come one after another must not all be built on the first host.
+        const score =
+          computing * 1_000_000 + worker.depth * 1_000 + worker.parked.size + worker.tenants.size / 1_000_000
         if (score < bestScore) [best, bestScore] = [worker, score]
       }
     }
@@ -303,15 +305,19 @@ export class Scheduler {
     return best
   }
 
-  /** A worker with no neighbour at all, for an eval of a session whose last one had to be killed. */
+  /** A worker with no neighbour at all, on an idle host if there is one: for a session whose last eval had to be killed. */
   #loneliest(group: string): WorkerSlot | undefined {
+    let best: WorkerSlot | undefined
+    let fewest = Infinity
     for (const slot of this.#hosts.values()) {
       if (slot.group !== group) continue
-      for (const worker of slot.workers) {
-        if (this.#hasRoom(worker) && isAlone(worker)) return worker
-      }
+      let computing = 0
+      for (const worker of slot.workers) computing += worker.depth
+      if (computing >= fewest) continue
+      const lonely = slot.workers.find((it) => this.#hasRoom(it) && it.depth === 0 && it.parked.size === 0)
+      if (lonely !== undefined) [best, fewest] = [lonely, computing]
     }
-    return undefined
+    return best
   }
 
   /** Starts one more thread, or asks for one more host, unless one is already on its way. */
@@ -530,9 +536,11 @@ export class Scheduler {
     const because = gone?.because ?? end?.because ?? "host-killed"
     worker.cancelDeadline()
     slot.workers.splice(slot.workers.indexOf(worker), 1)
-    const [head, ...behind] = worker.inFlight
-    const ended = [...(head === undefined ? [] : [head]), ...worker.parked.values()]
-    const unbegun = [...behind.map((it) => it.job), ...worker.waiting]
+    // Evals begin in order: the head has begun, unless the thread died before it had read it.
+    const head = worker.inFlight[0]
+    const hasBegun = head !== undefined && (head.seq !== worker.unreadSeq || head.stopping !== undefined)
+    const ended = [...(hasBegun ? [head] : []), ...worker.parked.values()]
+    const unbegun = [...worker.inFlight.slice(hasBegun ? 1 : 0).map((it) => it.job), ...worker.waiting]
     worker.inFlight.length = 0
     worker.waiting.length = 0
     worker.parked.clear()

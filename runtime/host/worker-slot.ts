@@ -93,6 +93,13 @@ export class WorkerSlot {
   readonly #handlers: WorkerSlotHandlers
   #link: WorkerLink | undefined
   #seq = 0
+  /** The eval that was sent last, 0 when something else was sent after it. */
+  #lastSentSeq = 0
+  /**
+   * The eval that the thread had not read when its connection closed, 0 if none is known. The kernel tells: a Unix socket whose other end
+   * closes with unread bytes is reset, and a write to a closed one fails.
+   */
+  unreadSeq = 0
 
   constructor(host: Host, index: number, handlers: WorkerSlotHandlers) {
     this.host = host
@@ -101,7 +108,7 @@ export class WorkerSlot {
   }
 
   /** The door through which the thread's own connection comes. */
-  onConnected(link: WorkerLink): { onMessage(message: WorkerMessage): void; onClose(): void } {
+  onConnected(link: WorkerLink): { onMessage(message: WorkerMessage): void; onClose(reason?: Error): void } {
     this.#link = link
     if (this.state === "starting") {
       this.state = "ready"
@@ -110,8 +117,10 @@ export class WorkerSlot {
     } else link.abort()
     return {
       onMessage: (message) => this.#onMessage(message),
-      onClose: () => {
+      onClose: (reason) => {
         if (this.state === "gone") return
+        const { code } = (reason ?? {}) as { code?: string }
+        if (code === "ECONNRESET" || code === "EPIPE") this.unreadSeq = this.#lastSentSeq
         this.state = "gone"
         this.#handlers.onClosed(this)
       },
@@ -140,14 +149,17 @@ export class WorkerSlot {
     const dispatched: Dispatched = { job, seq, builds, begunAt: 0, deadlineAt: Infinity, stopping: undefined }
     this.inFlight.push(dispatched)
     this.#link!.send("eval", request)
+    this.#lastSentSeq = seq
     if (this.inFlight.length === 1) this.#begin(dispatched)
   }
 
   settle(evalId: string, how: "interrupted" | "timeout"): void {
+    this.#lastSentSeq = 0
     this.#link?.send("settle", { evalId, how })
   }
 
   sendToolResult(result: FieldsOf<typeof toWorker.toolResult>): void {
+    this.#lastSentSeq = 0
     this.#link?.send("toolResult", result)
   }
 
@@ -156,6 +168,7 @@ export class WorkerSlot {
     if (tenant.worker !== this) return
     this.tenants.delete(tenant.session)
     tenant.worker = undefined
+    this.#lastSentSeq = 0
     this.#link?.send("evict", { session: tenant.session })
   }
 

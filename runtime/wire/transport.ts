@@ -70,6 +70,7 @@ export class Link<Out extends Vocabulary, In extends Vocabulary> {
     stream.on("close", () => {
       const wasClosed = this.#isClosed
       this.#isClosed = true
+      if (this.#waiting.length > 0) this.#closeReason ??= unsentError()
       if (reader.isTorn && !wasClosed) this.#closeReason ??= new Error("The connection closed inside a frame.")
       handlers.onClose(this.#closeReason)
     })
@@ -105,6 +106,8 @@ export class Link<Out extends Vocabulary, In extends Vocabulary> {
   flush(): void {
     const waiting = this.#waiting
     if (waiting.length === 0 || this.#isClosed) return
+    // The peer has ended its side and the close is on its way; a write now would fail without a word.
+    if (!this.#stream.writable) this.#closeReason ??= unsentError()
     this.#stream.cork()
     for (const buffer of waiting) this.#stream.write(buffer)
     this.#stream.uncork()
@@ -128,4 +131,9 @@ export class Link<Out extends Vocabulary, In extends Vocabulary> {
     this.#waiting.length = 0
     this.#stream.destroy()
   }
+}
+
+/** As the kernel says it when it is asked: the last messages did not leave. */
+function unsentError(): Error {
+  return Object.assign(new Error("The peer was gone before the last messages could be sent."), { code: "EPIPE" })
 }
