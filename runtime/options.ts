@@ -118,6 +118,19 @@ export function checkMilliseconds(name: string, value: unknown): void {
   )
 }
 
+/** Options of the design that later versions bring; naming them says so, instead of ignoring what was asked for. */
+const comingOptions = new Set(["profiles", "preludes", "store", "logger", "workspace", "check", "commit", "nested"])
+
+/** Refuses options that nobody reads: `unsupported` for those still to come, `invalid_options` for the rest. */
+export function checkKnown(what: string, given: object, known: readonly string[]): void {
+  for (const name of Object.keys(given)) {
+    if (known.includes(name)) continue
+    if (comingOptions.has(name))
+      throw new NacreError("unsupported", `Option '${name}' of ${what} is not available yet.`)
+    throw new NacreError("invalid_options", `Unknown option '${name}' of ${what}; known are ${known.join(", ")}.`)
+  }
+}
+
 function withNumbers<T extends object>(group: string, defaults: T, given: Partial<T>): T {
   const result = { ...defaults }
   refuseUnknown(group, given, Object.keys(defaults))

@@ -4,6 +4,7 @@
 // notices, since everything a session promises (one outcome per eval, in order; what is committed stays) is kept across both.
 import type { Process, ProcessLike, StartContext } from "../../supervisor/index.ts"
 import { NacreError } from "../errors.ts"
+import { checkKnown } from "../options.ts"
 import type { Tenant, WorkerSlot } from "../host/worker-slot.ts"
 import { checkMilliseconds } from "../options.ts"
 import { Shell } from "../shell/shell.ts"
@@ -16,6 +17,8 @@ import { SessionState, copyState, loseRealm, restoreState } from "./state.ts"
 
 export const sessionKinds = ["repl", "mcp", "lsp", "ide", "attach", "service", "unknown"] as const
 export type SessionKind = (typeof sessionKinds)[number]
+
+const evalOptions = ["timeoutMs", "atomic", "signal", "onOutput", "file", "line", "principal"]
 
 export interface SessionContext extends ShellContext {
   /** Starts the shell under the session supervisor; resolves when it is supervised. */

@@ -55,6 +55,8 @@ export interface EvalOptions {
   /** Name and first line of the source in error positions. */
   file?: string
   line?: number
+  /** On whose behalf this eval runs, instead of the session's principal; given to tools. */
+  principal?: string
 }
 
 /** Writes that one eval may have queued, and their bytes together. */
@@ -247,9 +249,17 @@ export class Shell {
     assert(request !== undefined, "a shell evaluates without a queued eval")
     const job = this.#job(request)
     const { limits } = this.#context
-    const tools = new ToolCalls(this.session, request.evalId, limits, this.#context.clock, (result) => {
-      this.session.tenant.worker?.sendToolResult({ session: this.session.id, ...result })
-    })
+    const { id, workspace, tools: offered } = this.session
+    const principal = request.options.principal ?? this.session.principal
+    const tools = new ToolCalls(
+      { id, workspace, principal, tools: offered },
+      request.evalId,
+      limits,
+      this.#context.clock,
+      (result) => {
+        this.session.tenant.worker?.sendToolResult({ session: this.session.id, ...result })
+      },
+    )
     this.#running = {
       request,
       job,
