@@ -70,6 +70,7 @@ async function timeUs(times: number, once: () => Promise<void>): Promise<number[
 }
 
 /** The socket of the worker that holds the session: the one whose counters move when it evaluates. */
+// oxlint-disable-next-line no-underscore-dangle -- Node has no other name for it.
 function workerSocket(): Socket {
   const handles = (process as unknown as { _getActiveHandles(): unknown[] })._getActiveHandles()
   const sockets = handles.filter((handle): handle is Socket => handle instanceof Socket)

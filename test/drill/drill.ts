@@ -164,8 +164,10 @@ export function describeOutcome(outcome: Outcome): string {
 
 /** `p50 1.2, p99 3.4, max 5.6 ms` of a set of durations. */
 export function distribution(values: readonly number[], unit = "ms"): string {
-  const digits = (value: number) => (value < 100 ? value.toFixed(1) : value.toFixed(0))
-  const [p50, p99, max] = [0.5, 0.99, 1].map((share) => digits(quantile(values, share)))
+  const [p50, p99, max] = [0.5, 0.99, 1].map((share) => {
+    const value = quantile(values, share)
+    return value.toFixed(value < 100 ? 1 : 0)
+  })
   return `p50 ${p50}, p99 ${p99}, max ${max} ${unit}`
 }
 

@@ -39,15 +39,15 @@ export const drill: Drill = {
 
     let [kills, rounds, evals, crashed, serial] = [0, 0, 0, 0, 0]
     const ids = new Set<string>()
-    while (kills < killsWanted) {
-      rounds += 1
-      let isRunning = true
+    for (; kills < killsWanted; rounds += 1) {
+      const done = new AbortController()
       const killing = (async () => {
-        while (isRunning && kills < killsWanted) {
+        while (!done.signal.aborted) {
           await pause(ground.random() * 60)
           const alive = nacre.placement().filter(({ host }) => !host.isDead)
           const victim = alive[Math.floor(ground.random() * alive.length)]
-          if (victim !== undefined && isRunning && signal(victim.host.pid, "SIGKILL")) kills += 1
+          if (victim === undefined || done.signal.aborted) continue
+          if (signal(victim.host.pid, "SIGKILL")) kills += 1
         }
       })()
       const perSession = models.map((model) => {
@@ -66,7 +66,7 @@ export const drill: Drill = {
         })
       })
       await Promise.all(perSession.flat())
-      isRunning = false
+      done.abort()
       await killing
       await verify(ground, models)
     }
