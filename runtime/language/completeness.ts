@@ -27,9 +27,9 @@ export function completeness(source: string): Completeness {
 /** The parser's words for text that was opened and not closed; a string cannot go on in the next line, so it is not among them. */
 const isOpenText = /found `EOF`|Unterminated multiline comment/
 
-/** An open template, or a string whose line ends in `\\`. */
+/** An open template, from its start or from the end of a `${…}` in it; or a string whose line ends in `\\`. */
 function canGoOn(source: string, from: number): boolean {
-  return source[from] === "`" || /^["'][^\n]*\\\s*$/.test(source.slice(from))
+  return source[from] === "`" || source[from] === "}" || /^["'][^\n]*\\\s*$/.test(source.slice(from))
 }
 
 /** Brackets that are open at the end, outside strings, comments and templates' text. */
