@@ -4,6 +4,7 @@
 // its realm evicted, and by Zipf's law, as users do. Memory is PSS of all processes, and for dormant sessions the live heap of the
 // embedder, since those are an entry and bytes in there.
 import type { Limits, Nacre, Session } from "../runtime/index.ts"
+import { startEcho } from "./parts/echo.ts"
 import { isQuick, over, quantile, report, short, show } from "./parts/figures.ts"
 import { allHostsReady, built, liveBytes, pssOf } from "./parts/processes.ts"
 
@@ -95,24 +96,29 @@ async function evaluate(name: string, count: number, limits: Partial<Limits>): P
     count,
     perSecond: coldPerSecond,
   })
+  // Sizes of a short eval's messages, one per write, over one socket: what one loop can carry of them without doing anything.
+  const echo = await startEcho(100, 280)
   for (const [access, pick] of [
     ["uniform", () => Math.floor(Math.random() * count)],
     ["Zipf", zipf(count)],
   ] as const) {
     const rates: number[] = []
+    const shares: number[] = []
     const halves: number[] = []
     const tails: number[] = []
     for (let round = 0; round < rounds; round += 1) {
       const { perSecond, latenciesUs } = await load(sessions, pick)
       rates.push(perSecond)
+      shares.push(perSecond / (await echo.flood(callers, roundMs / 4)))
       halves.push(quantile(latenciesUs, 0.5))
       tails.push(quantile(latenciesUs, 0.99))
     }
-    const figures = { perSecond: over(rates), p50Us: over(halves), p99Us: over(tails) }
-    const text = `${show(figures.perSecond)} a second; p50 ${show(figures.p50Us, " us")}, p99 ${show(figures.p99Us, " us")}`
+    const figures = { perSecond: over(rates), shareOfEcho: over(shares), p50Us: over(halves), p99Us: over(tails) }
+    const text = `${show(figures.perSecond)} a second, ${short(figures.shareOfEcho.median)} of an echo's rate; p50 ${show(figures.p50Us, " us")}, p99 ${show(figures.p99Us, " us")}`
     const goal = count === 1_000 ? ">= 25,000 a second" : undefined
     report("many-sessions", `${name}, ${access}`, text, { count, callers, access, ...figures }, goal)
   }
+  await echo.stop()
   const after = pssOf(nacre)
   const residents = residentCount(nacre)
   const perSession = (after.embedder + after.hosts - before.embedder - before.hosts) / count

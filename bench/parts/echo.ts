@@ -9,6 +9,8 @@ import { join } from "node:path"
 
 export interface Echo {
   roundTrip(): Promise<void>
+  /** Messages a second with that many under way. */
+  flood(inFlight: number, ms: number): Promise<number>
   stop(): Promise<void>
 }
 
@@ -47,9 +49,10 @@ export async function startEcho(requestBytes: number, responseBytes: number): Pr
   let answered: () => void = () => {}
   socket.on("data", (chunk) => {
     missing -= chunk.length
-    if (missing > 0) return
-    missing += responseBytes
-    answered()
+    while (missing <= 0) {
+      missing += responseBytes
+      answered()
+    }
   })
   return {
     roundTrip: () =>
@@ -57,6 +60,21 @@ export async function startEcho(requestBytes: number, responseBytes: number): Pr
         answered = resolve
         socket.write(request)
       }),
+    async flood(inFlight, ms) {
+      const from = performance.now()
+      const end = from + ms
+      let count = 0
+      await new Promise<void>((resolve) => {
+        let left = inFlight
+        answered = () => {
+          count += 1
+          if (performance.now() < end) socket.write(request)
+          else if (--left === 0) resolve()
+        }
+        for (let i = 0; i < inFlight; i += 1) socket.write(request)
+      })
+      return (count / (performance.now() - from)) * 1_000
+    },
     async stop() {
       socket.destroy()
       child.stdin.end()
