@@ -61,7 +61,6 @@ const openOptionNames: readonly (keyof OpenOptions)[] = [
   "idleMs",
 ]
 
-const openOptions = ["id", "kind", "profile", "principal", "tools", "isolation", "evalTimeoutMs", "idleMs"]
 const mainWorkspace = "main"
 /** Restarts of hosts within ten seconds before the tree gives up: far above what drills do, far below a spin. */
 const hostRestarts = { intensity: 1_000, periodMs: 10_000 }
@@ -126,7 +125,6 @@ export class Nacre {
   /** Starts hosts and resolves when the first one can run code. Rejects with `invalid_options` or `host_unavailable`. */
   static async start(options: NacreOptions = {}): Promise<Nacre> {
     refuseUnknown("start", options, nacreOptionNames)
-    checkKnown("Nacre.start", options, ["hosts", "limits", "tools", "onEvent"])
     const hosts = resolveHosts(options.hosts)
     const limits = resolveLimits(options.limits)
     checkTools(options.tools)
@@ -361,7 +359,6 @@ export class Nacre {
 
   #factsOf(options: OpenOptions): SessionFacts {
     refuseUnknown("open", options, openOptionNames)
-    checkKnown("open", options, openOptions)
     const { kind = "unknown", profile = "standard", isolation = "shared" } = options
     const id = options.id ?? newSessionId()
     if (typeof id !== "string" || id === "" || id.length > 256) {

@@ -101,10 +101,22 @@ export function resolveLimits(given: Partial<Limits> = {}): Limits {
   return withNumbers("limits", defaultLimits, given)
 }
 
-/** Throws `invalid_options` for the first option of `given` that is not among `known`: a misspelt one must not be a default in disguise. */
+/** Options of the design that later versions bring; naming them says so, instead of ignoring what was asked for. */
+const comingOptions = new Set(["profiles", "preludes", "store", "logger", "workspace", "check", "commit", "nested"])
+
+/**
+ * Throws for the first option of `given` that is not among `known`, since a misspelt one must not be a default in disguise: `unsupported` for
+ * one that a later version brings, else `invalid_options`.
+ */
 export function refuseUnknown(group: string, given: object, known: readonly string[]): void {
   for (const name of Object.keys(given)) {
     if (known.includes(name)) continue
+    if (comingOptions.has(name)) {
+      throw new NacreError(
+        "unsupported",
+        `Option '${name}' of ${group} is not available in this version; leave it out.`,
+      )
+    }
     throw new NacreError("invalid_options", `Unknown option ${group}.${name}; known are ${known.join(", ")}.`)
   }
 }
@@ -116,19 +128,6 @@ export function checkMilliseconds(name: string, value: unknown): void {
     "invalid_options",
     `${name} must be a positive number of milliseconds or Infinity, not ${String(value)}.`,
   )
-}
-
-/** Options of the design that later versions bring; naming them says so, instead of ignoring what was asked for. */
-const comingOptions = new Set(["profiles", "preludes", "store", "logger", "workspace", "check", "commit", "nested"])
-
-/** Refuses options that nobody reads: `unsupported` for those still to come, `invalid_options` for the rest. */
-export function checkKnown(what: string, given: object, known: readonly string[]): void {
-  for (const name of Object.keys(given)) {
-    if (known.includes(name)) continue
-    if (comingOptions.has(name))
-      throw new NacreError("unsupported", `Option '${name}' of ${what} is not available yet.`)
-    throw new NacreError("invalid_options", `Unknown option '${name}' of ${what}; known are ${known.join(", ")}.`)
-  }
 }
 
 function withNumbers<T extends object>(group: string, defaults: T, given: Partial<T>): T {

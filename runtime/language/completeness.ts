@@ -18,7 +18,7 @@ export function completeness(source: string): Completeness {
   const [error] = parsed.errors
   if (error === undefined) return { state: "complete" }
   const end = source.trimEnd().length
-  if (error.start >= end || isOpenText.test(error.message) || canGoOn(source, error.start)) {
+  if (error.start >= end || isOpenText.test(error.message) || canGoOn(source, error)) {
     return { state: "incomplete", indent: openBrackets(source) }
   }
   return { state: "invalid", span: new LineTable(source).span(error.start, error.end), message: error.message }
@@ -27,9 +27,10 @@ export function completeness(source: string): Completeness {
 /** The parser's words for text that was opened and not closed; a string cannot go on in the next line, so it is not among them. */
 const isOpenText = /found `EOF`|Unterminated multiline comment/
 
-/** An open template, or a string whose line ends in `\\`. */
-function canGoOn(source: string, from: number): boolean {
-  return source[from] === "`" || /^["'][^\n]*\\\s*$/.test(source.slice(from))
+/** An open template, from its start or from the end of a `${…}` in it; or a string whose line ends in `\\`. */
+function canGoOn(source: string, { start: from, message }: { start: number; message: string }): boolean {
+  const isTail = source[from] === "}" && message.startsWith("Unterminated string")
+  return source[from] === "`" || isTail || /^["'][^\n]*\\\s*$/.test(source.slice(from))
 }
 
 /** Brackets that are open at the end, outside strings, comments and templates' text. */

@@ -4,7 +4,7 @@
 // notices, since everything a session promises (one outcome per eval, in order; what is committed stays) is kept across both.
 import type { Process, ProcessLike, StartContext } from "../../supervisor/index.ts"
 import { NacreError } from "../errors.ts"
-import { checkKnown } from "../options.ts"
+import { refuseUnknown } from "../options.ts"
 import type { Tenant, WorkerSlot } from "../host/worker-slot.ts"
 import { checkMilliseconds } from "../options.ts"
 import { Shell } from "../shell/shell.ts"

@@ -7,6 +7,8 @@ describe("completeness", () => {
     ["", "complete"],
     ["1 + 1", "complete"],
     ["{ a: 1 }", "complete"],
+    ["`a${b} c", "incomplete 0"],
+    ["if (x) }", "invalid 7"],
     ["{ a", "incomplete 1"],
     ["f(", "incomplete 1"],
     ["f(1,", "incomplete 1"],
