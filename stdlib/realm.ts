@@ -265,6 +265,7 @@ export function bootRealm(host: HostFunction, id: string, kind: string, profile:
     },
     /** The realm stands as its checkpoint says: what comes now is change. */
     ready: () => environment.settle(),
+    globalCount: () => ownKeysOf(globalThis).length,
 
     // Names
 
@@ -305,17 +306,23 @@ export function bootRealm(host: HostFunction, id: string, kind: string, profile:
     remove: (key: string) => environment.remove(key),
     /** Ends the eval. What changed, by kind; the lists are the environment's own. */
     finish: (how: "ok" | "threw") => environment.finish(run!, how),
-    /** Encodes these locals, or all. */
-    encode(names: readonly string[] | undefined) {
+    // Primitives other than symbols cross the bridge as they are, without a table: most bindings and results are such.
+    isPrimitive: (wanted: string) => isPlainPrimitive(environment.read(wanted)),
+    primitive: (wanted: string) => environment.read(wanted) as Primitive,
+    isResultPrimitive: () => isPlainPrimitive(resultOf(run)),
+    resultPrimitive: () => resultOf(run) as Primitive,
+    locals(): string[] {
+      const names: string[] = newList()
+      environment.forEachLocal((found) => {
+        names[names.length] = found
+      })
+      return names
+    },
+    /** Encodes these locals. */
+    encode(names: readonly string[]) {
       const entries: { name: string; value: unknown }[] = []
-      if (names === undefined) environment.forEachLocal((found, value) => arrayPush(entries, { name: found, value }))
-      else {
-        for (let index = 0; index < names.length; index++) {
-          const wanted = names[index]!
-          const state = environment.kindOf(wanted)
-          if (state === "local" || state === "readonly")
-            arrayPush(entries, { name: wanted, value: environment.read(wanted) })
-        }
+      for (let index = 0; index < names.length; index++) {
+        arrayPush(entries, { name: names[index]!, value: environment.read(names[index]!) })
       }
       return encodeBindings(entries, encodeHooks)
     },
@@ -372,6 +379,10 @@ export function bootRealm(host: HostFunction, id: string, kind: string, profile:
     },
     forgetTool: (callId: number) => tools.forget(callId),
   })
+}
+
+function isPlainPrimitive(value: unknown): boolean {
+  return value === null || (typeof value !== "object" && typeof value !== "function" && typeof value !== "symbol")
 }
 
 /** An object's own keys and values, and for a function those of its prototype: what a definition's data is compared by. */

@@ -40,32 +40,32 @@ export interface Change {
 
 /** Commits the effects of an eval that ended by itself (`ok`, `threw`, `exited`), its queue already folded in by the worker. */
 export function commitDelta(state: SessionState, delta: Delta): Change {
-  if (delta.cleared) clear(state)
-  for (const name of delta.removed) state.locals.delete(name)
-  for (const name of delta.removedDefinitions) state.definitions.delete(name)
-  for (const record of delta.definitions) {
+  const { set = [], removed = [], cleared = false, groups = [], ephemeral = [], definitions = [] } = delta
+  const { removedDefinitions = [], lastValue, lastError, realmOnly = nothing } = delta
+  if (cleared) clear(state)
+  for (const name of removed) state.locals.delete(name)
+  for (const name of removedDefinitions) state.definitions.delete(name)
+  for (const record of definitions) {
     state.locals.delete(record.name)
     state.definitions.set(record.name, record)
   }
-  const isReadonly = new Map(delta.set.map((local) => [local.name, local.readonly]))
-  for (const { names, bytes } of delta.groups) {
+  const readonlyOf = (name: string): boolean =>
+    (set.find((local) => local.name === name) ?? state.locals.get(name))?.readonly ?? false
+  for (const { names, bytes } of groups) {
     const group = { bytes }
-    for (const name of names) put(state, name, { readonly: readonlyOf(state, isReadonly, name), held: "bytes", group })
+    for (const name of names) put(state, name, { readonly: readonlyOf(name), held: "bytes", group })
   }
-  for (const { name, what } of delta.ephemeral) {
-    put(state, name, { readonly: readonlyOf(state, isReadonly, name), held: "realm", what })
-  }
-  state.lastValue = delta.lastValue ?? state.lastValue
-  state.lastError = delta.lastError ?? state.lastError
-  state.realmOnly = delta.realmOnly
+  for (const { name, what } of ephemeral) put(state, name, { readonly: readonlyOf(name), held: "realm", what })
+  if (lastValue !== undefined) state.lastValue = lastValue
+  if (lastError !== undefined) state.lastError = lastError
+  state.realmOnly = realmOnly
   state.commit += 1
-  const definitions = delta.definitions.map((record) => record.name)
-  if (definitions.length > 0 || delta.removedDefinitions.length > 0 || delta.cleared) state.revision += 1
+  if (definitions.length > 0 || removedDefinitions.length > 0 || cleared) state.revision += 1
   return {
-    set: delta.set.map((local) => local.name),
-    removed: [...delta.removed, ...delta.removedDefinitions],
-    cleared: delta.cleared,
-    definitions,
+    set: set.map((local) => local.name),
+    removed: [...removed, ...removedDefinitions],
+    cleared,
+    definitions: definitions.map((record) => record.name),
     rejected: [],
   }
 }
@@ -185,8 +185,4 @@ function clear(state: SessionState): void {
 function put(state: SessionState, name: string, local: Local): void {
   state.definitions.delete(name)
   state.locals.set(name, local)
-}
-
-function readonlyOf(state: SessionState, changed: ReadonlyMap<string, boolean>, name: string): boolean {
-  return changed.get(name) ?? state.locals.get(name)?.readonly ?? false
 }

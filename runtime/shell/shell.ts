@@ -320,8 +320,8 @@ export class Shell {
     outcome.value = valueOf(message)
     if (message.error !== undefined) outcome.error = message.error
     if (message.exitCode !== undefined) outcome.exitCode = message.exitCode
-    outcome.rejected = message.rejected
-    outcome.abandoned = message.abandoned
+    outcome.rejected = message.rejected ?? []
+    outcome.abandoned = message.abandoned ?? []
     outcome.omittedBytes += message.omittedBytes
     const { delta } = message
     if (delta === undefined) {
@@ -330,8 +330,8 @@ export class Shell {
     } else {
       assert(message.queued === running.queue.length, "the worker folded another queue than its shell holds")
       Object.assign(outcome.committed, without(commitDelta(state, delta), "rejected"))
-      outcome.late = delta.late
-      outcome.stale = delta.stale
+      outcome.late = delta.late ?? []
+      outcome.stale = delta.stale ?? []
       if (message.realmKept) tenant.commit = state.commit
       else outcome.lost.push(...this.#realmLost("its realm could not be kept"))
     }

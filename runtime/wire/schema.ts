@@ -61,24 +61,25 @@ const checkpoint = record({
   kind: str,
   profile: str,
 })
+/** What an eval changed. Parts that are empty are left out: most evals change one thing, and packing names costs more than packing values. */
 const delta = record({
   /** Locals bound or assigned by the eval, with their attribute. */
-  set: list(local),
-  removed: list(str),
-  cleared: bool,
+  set: optional(list(local)),
+  removed: optional(list(str)),
+  cleared: optional(bool),
   /** Groups encoded again; each replaces what its names had before. */
-  groups: list(group),
+  groups: optional(list(group)),
   /** Names that are bound to something that cannot be encoded. */
-  ephemeral: list(ephemeral),
-  definitions: list(definition),
-  removedDefinitions: list(str),
+  ephemeral: optional(list(ephemeral)),
+  definitions: optional(list(definition)),
+  removedDefinitions: optional(list(str)),
   lastValue: optional(bytes),
   lastError: optional(bytes),
-  late: list(str),
+  late: optional(list(str)),
   /** What besides bindings only the realm holds, all of it: properties of the global object, data put on definitions. */
-  realmOnly: list(str),
+  realmOnly: optional(list(str)),
   /** Definitions that became values. */
-  stale: list(str),
+  stale: optional(list(str)),
 })
 const rejected = record({ op: str, key: str, kind: str })
 
@@ -117,11 +118,11 @@ export const fromWorker = {
     error: optional(error),
     exitCode: optional(int),
     delta: optional(delta),
-    rejected: list(rejected),
+    rejected: optional(list(rejected)),
     /** Queued writes that the eval sent to its shell; the shell must hold as many. */
     queued: int,
     omittedBytes: int,
-    abandoned: list(record({ kind: str })),
+    abandoned: optional(list(record({ kind: str }))),
     /** False when the realm was thrown away with this eval. */
     realmKept: bool,
     /** Microseconds in the worker: compile, run, commit. */

@@ -205,8 +205,7 @@ class Worker {
     if (shown !== undefined) outcome.error = shown
     if (evl.exitCode !== undefined) outcome.exitCode = evl.exitCode
     if (how === "ok") {
-      const { text, inert, type } = api.preview(valueTextMax)
-      Object.assign(outcome, { text, inert, valueType: type })
+      Object.assign(outcome, resident.previewResult(valueTextMax))
     }
     if (message.atomic && how !== "ok") {
       // Half of what the eval did is in the realm, and nothing of it may stay.
@@ -220,7 +219,8 @@ class Worker {
         delta.lastValue = data ?? new Uint8Array(0)
       }
       if (how === "threw") delta.lastError = resident.encodeError(valueDataBytesMax) ?? new Uint8Array(0)
-      Object.assign(outcome, { delta, rejected })
+      outcome.delta = delta
+      if (rejected.length > 0) outcome.rejected = rejected
       resident.commit = message.commit + 1
     }
     api.end()
@@ -257,12 +257,11 @@ class Worker {
       text: "",
       inert: true,
       valueType: "undefined",
-      rejected: [],
       queued: evl.queue.length,
       omittedBytes: evl.omittedBytes,
-      abandoned: evl.abandoned,
       realmKept: true,
       times: [compiledAt - begunAt, Math.max(0, ranAt - compiledAt), now - Math.max(ranAt, compiledAt)],
+      ...(evl.abandoned.length > 0 && { abandoned: evl.abandoned }),
       ...rest,
     })
   }

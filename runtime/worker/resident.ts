@@ -8,6 +8,8 @@ import { compileDefinitions } from "../language/compile.ts"
 import type { KeptDefinition } from "../language/compile.ts"
 import type { NameKind, NameTable } from "../language/transform.ts"
 import type { HostFunction } from "../../stdlib/bridge.ts"
+import type { Primitive } from "../../stdlib/intrinsics.ts"
+import { formatVersion, opNull } from "../wire/values/format.ts"
 import { packValue } from "../wire/values/pack.ts"
 import { foldQueue, validateWrites } from "../wire/mutations.ts"
 import type { Checkpoint, DefinitionRecord, Delta, Rejection } from "../wire/schema.ts"
@@ -146,25 +148,48 @@ export class Resident implements NameTable {
       referenced: this.#referenced,
     })
     const { groups, ephemeral, late } = this.#encode(touched, new Set(assigned))
-    const set = assigned.map((name) => ({ name, readonly: this.kind(name) === "readonly" }))
-    const delta: Delta = {
-      set,
-      removed: removed.filter((name) => !removedDefinitions.includes(name)),
-      cleared: folded.cleared,
-      groups,
-      ephemeral,
-      definitions,
-      removedDefinitions,
-      late,
-      realmOnly: this.#realmOnly(touched),
-      stale: this.#stale,
-    }
+    const delta: Delta = {}
+    if (assigned.length > 0) delta.set = assigned.map((name) => ({ name, readonly: this.kind(name) === "readonly" }))
+    if (removed.length > 0) delta.removed = removed.filter((name) => !removedDefinitions.includes(name))
+    if (folded.cleared) delta.cleared = true
+    if (groups.length > 0) delta.groups = groups
+    if (ephemeral.length > 0) delta.ephemeral = ephemeral
+    if (definitions.length > 0) delta.definitions = definitions
+    if (removedDefinitions.length > 0) delta.removedDefinitions = removedDefinitions
+    if (late.length > 0) delta.late = late
+    if (this.#stale.length > 0) delta.stale = this.#stale
+    const realmOnly = this.#realmOnly(touched)
+    if (realmOnly.length > 0) delta.realmOnly = realmOnly
     return { delta, rejected }
+  }
+
+  /** The result as text. Numbers and the like are written here; strings need the realm's quoting. */
+  previewResult(bytesMax: number): { text: string; inert: boolean; valueType: string } {
+    const { api } = this.realm
+    if (api.isResultPrimitive()) {
+      const value = api.resultPrimitive()
+      if (typeof value === "number")
+        return { text: Object.is(value, -0) ? "-0" : String(value), inert: false, valueType: "number" }
+      if (value === undefined) return { text: "undefined", inert: true, valueType: "undefined" }
+      if (typeof value === "boolean") return { text: String(value), inert: false, valueType: "boolean" }
+    }
+    const { text, inert, type } = api.preview(bytesMax)
+    return { text, inert, valueType: type }
   }
 
   /** The result as bytes, when it can leave the realm and is within the limit. */
   encodeResult(bytesMax: number): Uint8Array | undefined {
-    const encoded = this.realm.api.encodeResult(bytesMax)
+    const { api } = this.realm
+    if (api.isResultPrimitive()) {
+      const value = api.resultPrimitive()
+      if (typeof value !== "string" || value.length <= bytesMax) {
+        return packValue({
+          table: value === null ? [formatVersion, 0, null, opNull] : [formatVersion, 0, value],
+          chunks: [],
+        })
+      }
+    }
+    const encoded = api.encodeResult(bytesMax)
     return "table" in encoded ? packValue(encoded) : undefined
   }
 
@@ -326,47 +351,59 @@ export class Resident implements NameTable {
   #encode(
     touched: Touched | "all",
     assigned: ReadonlySet<string>,
-  ): { groups: Delta["groups"]; ephemeral: Delta["ephemeral"]; late: string[] } {
-    let names: string[] | undefined
-    if (touched !== "all" && !this.#mayLinger) {
-      const wanted = new Set(assigned)
-      for (const name of touched.locals)
-        for (const member of this.#encoded.get(name)?.names ?? [name]) wanted.add(member)
-      names = [...wanted]
-      if (names.length === 0) return { groups: [], ephemeral: [], late: [] }
+  ): { groups: Delta["groups"] & object; ephemeral: Delta["ephemeral"] & object; late: string[] } {
+    const groups: Delta["groups"] & object = []
+    const late: string[] = []
+    // Changed, and not by anything that this eval's code could reach: by code of an earlier one.
+    const isLate = (name: string): boolean => touched !== "all" && !touched.locals.has(name) && !assigned.has(name)
+    const objects: string[] = []
+    for (const name of this.#namesToEncode(touched, assigned)) {
+      this.#ephemeral.delete(name)
+      if (!isLocal(this.kind(name))) continue
+      if (!this.realm.api.isPrimitive(name)) {
+        objects.push(name)
+        continue
+      }
+      const value = this.realm.api.primitive(name)
+      const print = printOfPrimitive(value)
+      const before = this.#encoded.get(name)
+      const isSame = before !== undefined && before.print === print && before.names.length === 1
+      if (isSame && !assigned.has(name)) continue
+      if (!isSame && before !== undefined && isLate(name)) late.push(name)
+      const names = [name]
+      this.#encoded.set(name, { names, print })
+      groups.push({ names, bytes: packPrimitiveBinding(name, value) })
     }
-    const encoded = this.realm.encode(names)
+    if (objects.length === 0) return { groups, ephemeral: [], late }
+    const encoded = this.realm.encode(objects)
     this.#noteReferenced()
-    if (names === undefined) this.#ephemeral.clear()
-    else for (const name of names) this.#ephemeral.delete(name)
     for (const { name } of encoded.ephemeral) {
       this.#ephemeral.add(name)
       this.#encoded.delete(name)
     }
-    const groups: Delta["groups"] = []
-    const late: string[] = []
     for (const group of encoded.groups) {
       const print = fingerprint(group.bytes)
       let isChanged = false
       for (const name of group.names) {
         const before = this.#encoded.get(name)
-        const hasOtherBytes =
-          before === undefined || before.print !== print || before.names.length !== group.names.length
-        isChanged ||= hasOtherBytes || assigned.has(name)
-        // Changed, and not by anything that this eval's code could reach: by code of an earlier one.
-        if (
-          hasOtherBytes &&
-          before !== undefined &&
-          touched !== "all" &&
-          !touched.locals.has(name) &&
-          !assigned.has(name)
-        )
-          late.push(name)
+        const isSame = before?.print === print && before.names.length === group.names.length
+        isChanged ||= !isSame || assigned.has(name)
+        if (!isSame && before !== undefined && isLate(name)) late.push(name)
         this.#encoded.set(name, { names: group.names, print })
       }
       if (isChanged) groups.push(group)
     }
     return { groups, ephemeral: encoded.ephemeral, late }
+  }
+
+  /** Touched locals with all that share a group with them; every local when anything may have changed. */
+  #namesToEncode(touched: Touched | "all", assigned: ReadonlySet<string>): Iterable<string> {
+    if (touched === "all" || this.#mayLinger) return copyStrings(this.realm.api.locals())
+    const wanted = new Set(assigned)
+    for (const name of touched.locals) {
+      for (const member of this.#encoded.get(name)?.names ?? [name]) wanted.add(member)
+    }
+    return wanted
   }
 
   /** Properties of the global object, and definitions with data that their source does not make. */
@@ -399,6 +436,19 @@ function isLocal(kind: NameKind | undefined): boolean {
 
 function isType(kind: string): boolean {
   return kind === "type" || kind === "interface"
+}
+
+/** A primitive as it is encoded, told apart from every other one. */
+function printOfPrimitive(value: Primitive): string {
+  if (typeof value === "string")
+    return value.length <= comparedBytesMax ? `string ${value}` : `text ${fingerprint(Buffer.from(value, "utf16le"))}`
+  return `${typeof value} ${Object.is(value, -0) ? "-0" : String(value)}`
+}
+
+function packPrimitiveBinding(name: string, value: Primitive): Uint8Array {
+  const table: Primitive[] = [formatVersion, 1, name, value]
+  if (value === null) table.push(opNull)
+  return packValue({ table, chunks: [] })
 }
 
 function fingerprint(bytes: Uint8Array): string {
