@@ -59,8 +59,9 @@ export class Ground {
 
   /** As `check`, for values that JSON can tell apart. */
   equal(actual: unknown, expected: unknown, what: string): void {
-    const [a, b] = [JSON.stringify(actual), JSON.stringify(expected)]
-    this.check(a === b, `${what}: ${String(a).slice(0, 200)}, not ${String(b).slice(0, 200)}`)
+    // Nothing is said of `undefined` in JSON.
+    const [a, b] = [actual, expected].map((value) => JSON.stringify(value) as string | undefined)
+    this.check(a === b, `${what}: ${a?.slice(0, 200)}, not ${b?.slice(0, 200)}`)
   }
 
   /** Something the result line should say, such as "312 kills". */

@@ -37,9 +37,11 @@ export const drill: Drill = {
     const started = await Promise.all(models.map(({ session }) => session.eval(start)))
     for (const outcome of started) ground.equal(describeOutcome(outcome), "ok", "the first eval")
 
-    let [kills, rounds, evals, crashed, serial] = [0, 0, 0, 0, 0]
+    let [rounds, evals, crashed, serial] = [0, 0, 0, 0]
+    const tally = { kills: 0 }
     const ids = new Set<string>()
-    for (; kills < killsWanted; rounds += 1) {
+    do {
+      rounds += 1
       const done = new AbortController()
       const killing = (async () => {
         while (!done.signal.aborted) {
@@ -47,7 +49,7 @@ export const drill: Drill = {
           const alive = nacre.placement().filter(({ host }) => !host.isDead)
           const victim = alive[Math.floor(ground.random() * alive.length)]
           if (victim === undefined || done.signal.aborted) continue
-          if (signal(victim.host.pid, "SIGKILL")) kills += 1
+          if (signal(victim.host.pid, "SIGKILL")) tally.kills += 1
         }
       })()
       const perSession = models.map((model) => {
@@ -69,9 +71,9 @@ export const drill: Drill = {
       done.abort()
       await killing
       await verify(ground, models)
-    }
+    } while (tally.kills < killsWanted)
     ground.check(await allHostsReady(nacre), "the hosts were not all replaced within 30 s")
-    ground.figure(`${kills} kills in ${rounds} rounds, ${evals} evals, ${crashed} of them crashed`)
+    ground.figure(`${tally.kills} kills in ${rounds} rounds, ${evals} evals, ${crashed} of them crashed`)
   },
 }
 
