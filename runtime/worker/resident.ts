@@ -39,6 +39,9 @@ const unitsKept = 256
 // later, since its timers are cancelled; with one, any later commit may contain its work, so every later commit encodes everything.
 const lingeringCode = /\b(?:async|await|then|Promise|queueMicrotask|FinalizationRegistry)\b/
 
+// Ways to the global object. Listing its properties takes as long as a short eval, so it is done only once one of these was seen.
+const globalReachingCode = /\b(?:globalThis|eval|Function|constructor)\b/
+
 export class Resident implements NameTable {
   readonly session: string
   readonly realm: Realm
@@ -55,6 +58,7 @@ export class Resident implements NameTable {
   #stale: string[] = []
   readonly #changedDefinitions = new Set<string>()
   #mayLinger = false
+  #mayReachGlobal = false
   #retargets = 0
 
   constructor(session: string, commit: number, checkpoint: Checkpoint, bundle: Script, host: HostFunction) {
@@ -89,7 +93,7 @@ export class Resident implements NameTable {
   start({ unit, script }: Compiled, source: string, file: string): boolean {
     this.#remember(unit, file)
     for (const name of unit.captures) this.#captured.add(name)
-    this.#mayLinger ||= lingeringCode.test(source)
+    this.#look(source)
     this.#stale = []
     if (unit.replaces.length > 0) this.#retarget(unit.replaces)
     const { api } = this.realm
@@ -200,6 +204,11 @@ export class Resident implements NameTable {
 
   // Inside
 
+  #look(source: string): void {
+    this.#mayLinger ||= lingeringCode.test(source)
+    this.#mayReachGlobal ||= globalReachingCode.test(source)
+  }
+
   #remember(unit: Compiled["unit"], file: string): void {
     this.units.delete(unit.filename)
     this.units.set(unit.filename, { unit, file })
@@ -243,7 +252,7 @@ export class Resident implements NameTable {
     // Locals are not bound yet, and lost ones will throw when they are read: definitions reach both through their cells.
     const kinds = new Map<string, NameKind>(locals.map(({ name, readonly }) => [name, readonly ? "readonly" : "local"]))
     for (const record of records) {
-      this.#mayLinger ||= lingeringCode.test(record.source)
+      this.#look(record.source)
       this.#definitions.set(record.name, { record, reads: [], readsWhenMade: [], hasPrivateNames: false })
       if (isType(record.kind)) continue
       const { name, kind, source, file, line, column } = record
@@ -414,7 +423,7 @@ export class Resident implements NameTable {
       for (const name of copyStrings(this.realm.api.changedDefinitions(this.realm.list(asked))))
         this.#changedDefinitions.add(name)
     }
-    const globals = this.realm.addedGlobals().map((name) => `globalThis.${name}`)
+    const globals = this.#mayReachGlobal ? this.realm.addedGlobals().map((name) => `globalThis.${name}`) : []
     if (this.#changedDefinitions.size === 0) return globals
     return [...globals, ...Array.from(this.#changedDefinitions, (name) => `${name} (data put on the definition)`)]
   }
