@@ -9,10 +9,10 @@
 import type { Clock } from "../clock.ts"
 import { NacreError } from "../errors.ts"
 import type { HostOptions, Limits } from "../options.ts"
-import type { Host, HostEnd } from "./host.ts"
+import type { HostEnd } from "./host.ts"
 import type { Listener } from "./listener.ts"
 import { WorkerSlot } from "./worker-slot.ts"
-import type { Dispatched, Job, Tenant, WorkerSlotHandlers } from "./worker-slot.ts"
+import type { Dispatched, HostPort, Job, Tenant, WorkerSlotHandlers } from "./worker-slot.ts"
 
 /** Evals sent ahead to one worker. At 8 the round trip is hidden behind work; more would only make recalls larger. */
 const pipelineDepth = 8
@@ -37,12 +37,12 @@ export interface SchedulerHandlers {
   /** More hosts are wanted than there are. */
   onHostWanted(): void
   /** The host is not needed any more, or must be replaced by a fresh one: it is to be stopped. */
-  onHostRetired(host: Host): void
+  onHostRetired(host: HostPort): void
   onStray(session: string, evalId: string, text: string): void
 }
 
 interface HostSlot {
-  readonly host: Host
+  readonly host: HostPort
   /** The group it serves; undefined while it is a spare. */
   group: string | undefined
   readonly workers: WorkerSlot[]
@@ -60,7 +60,7 @@ export class Scheduler {
   readonly #listener: Listener
   readonly #handlers: SchedulerHandlers
   readonly #mainGroup: string
-  readonly #hosts = new Map<Host, HostSlot>()
+  readonly #hosts = new Map<HostPort, HostSlot>()
   readonly #ready = new Set<Job>()
   /** Groups that have no host with room; the next ones that come are theirs. */
   readonly #wanting = new Set<string>()
@@ -92,7 +92,7 @@ export class Scheduler {
 
   // Hosts
 
-  addHost(host: Host): void {
+  addHost(host: HostPort): void {
     const slot: HostSlot = {
       host,
       group: undefined,
@@ -118,7 +118,7 @@ export class Scheduler {
     this.#pump()
   }
 
-  onWorkerGone(host: Host, worker: number, entered: number, because: string): void {
+  onWorkerGone(host: HostPort, worker: number, entered: number, because: string): void {
     const slot = this.#hosts.get(host)
     if (slot === undefined) return
     slot.gone.set(worker, { entered, because })
@@ -127,7 +127,7 @@ export class Scheduler {
     else if (found.state === "gone") this.#workerLost(slot, found)
   }
 
-  onMemory(host: Host, rssBytes: number): void {
+  onMemory(host: HostPort, rssBytes: number): void {
     const slot = this.#hosts.get(host)
     if (slot === undefined) return
     const share = rssBytes / this.#options.memoryBytesMax
@@ -136,7 +136,7 @@ export class Scheduler {
     if (slot.isFull) this.#recycleIfIdle(slot)
   }
 
-  onHostExit(host: Host, end: HostEnd): void {
+  onHostExit(host: HostPort, end: HostEnd): void {
     const slot = this.#hosts.get(host)
     if (slot === undefined) return
     slot.end = end
@@ -168,7 +168,7 @@ export class Scheduler {
 
   /** What runs where, for trees and tests. */
   describe(): {
-    host: Host
+    host: HostPort
     group: string | undefined
     workers: { index: number; inFlight: number; parked: number; residents: number }[]
   }[] {

@@ -9,6 +9,11 @@ import type { fromWorker, toWorker } from "../wire/schema.ts"
 import type { Host } from "./host.ts"
 import type { WorkerLink, WorkerMessage } from "./listener.ts"
 
+/** What the scheduler asks of a host. Simulations put a twin in its place. */
+export type HostPort = Pick<Host, "id" | "pid" | "grow" | "interrupt" | "fence" | "kill" | "stop" | "isDead">
+/** What it asks of a worker's connection. */
+export type WorkerPort = Pick<WorkerLink, "send" | "close" | "abort">
+
 export type EvalRequest = FieldsOf<typeof toWorker.eval>
 export type ToolCall = FieldsOf<typeof fromWorker.toolCall>
 export type OutputMessage = FieldsOf<typeof fromWorker.output>
@@ -74,7 +79,7 @@ export interface WorkerSlotHandlers {
 }
 
 export class WorkerSlot {
-  readonly host: Host
+  readonly host: HostPort
   readonly index: number
   /** Sent and neither ended nor parked; the first one has begun. */
   readonly inFlight: Dispatched[] = []
@@ -91,7 +96,7 @@ export class WorkerSlot {
   /** Fenced evals that the worker has not confirmed to have skipped. */
   readonly #revoked = new Set<number>()
   readonly #handlers: WorkerSlotHandlers
-  #link: WorkerLink | undefined
+  #link: WorkerPort | undefined
   #seq = 0
   /** The eval that was sent last, 0 when something else was sent after it. */
   #lastSentSeq = 0
@@ -101,14 +106,14 @@ export class WorkerSlot {
    */
   unreadSeq = 0
 
-  constructor(host: Host, index: number, handlers: WorkerSlotHandlers) {
+  constructor(host: HostPort, index: number, handlers: WorkerSlotHandlers) {
     this.host = host
     this.index = index
     this.#handlers = handlers
   }
 
   /** The door through which the thread's own connection comes. */
-  onConnected(link: WorkerLink): { onMessage(message: WorkerMessage): void; onClose(reason?: Error): void } {
+  onConnected(link: WorkerPort): { onMessage(message: WorkerMessage): void; onClose(reason?: Error): void } {
     this.#link = link
     if (this.state === "starting") {
       this.state = "ready"
