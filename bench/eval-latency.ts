@@ -71,7 +71,8 @@ async function timeUs(times: number, once: () => Promise<void>): Promise<number[
 
 /** The socket of the worker that holds the session: the one whose counters move when it evaluates. */
 function workerSocket(): Socket {
-  const handles = (process as unknown as { _getActiveHandles(): unknown[] })._getActiveHandles()
+  const activeHandles = Reflect.get(process, "_getActiveHandles") as () => unknown[]
+  const handles = activeHandles()
   const sockets = handles.filter((handle): handle is Socket => handle instanceof Socket)
   return sockets.toSorted((a, b) => b.bytesRead - a.bytesRead)[0]!
 }

@@ -46,12 +46,12 @@ export async function startEcho(requestBytes: number, responseBytes: number): Pr
   const socket = await connected
   const request = Buffer.alloc(requestBytes)
   let missing = responseBytes
-  let answered: () => void = () => {}
+  let answered: (() => void) | undefined
   socket.on("data", (chunk) => {
     missing -= chunk.length
     while (missing <= 0) {
       missing += responseBytes
-      answered()
+      answered?.()
     }
   })
   return {

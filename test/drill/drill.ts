@@ -59,8 +59,9 @@ export class Ground {
 
   /** As `check`, for values that JSON can tell apart. */
   equal(actual: unknown, expected: unknown, what: string): void {
-    const [a, b] = [JSON.stringify(actual), JSON.stringify(expected)]
-    this.check(a === b, `${what}: ${String(a).slice(0, 200)}, not ${String(b).slice(0, 200)}`)
+    // Nothing is said of `undefined` in JSON.
+    const [a, b] = [actual, expected].map((value) => JSON.stringify(value) as string | undefined)
+    this.check(a === b, `${what}: ${a?.slice(0, 200)}, not ${b?.slice(0, 200)}`)
   }
 
   /** Something the result line should say, such as "312 kills". */
@@ -164,8 +165,10 @@ export function describeOutcome(outcome: Outcome): string {
 
 /** `p50 1.2, p99 3.4, max 5.6 ms` of a set of durations. */
 export function distribution(values: readonly number[], unit = "ms"): string {
-  const digits = (value: number) => (value < 100 ? value.toFixed(1) : value.toFixed(0))
-  const [p50, p99, max] = [0.5, 0.99, 1].map((share) => digits(quantile(values, share)))
+  const [p50, p99, max] = [0.5, 0.99, 1].map((share) => {
+    const value = quantile(values, share)
+    return value.toFixed(value < 100 ? 1 : 0)
+  })
   return `p50 ${p50}, p99 ${p99}, max ${max} ${unit}`
 }
 

@@ -37,17 +37,19 @@ export const drill: Drill = {
     const started = await Promise.all(models.map(({ session }) => session.eval(start)))
     for (const outcome of started) ground.equal(describeOutcome(outcome), "ok", "the first eval")
 
-    let [kills, rounds, evals, crashed, serial] = [0, 0, 0, 0, 0]
+    let [rounds, evals, crashed, serial] = [0, 0, 0, 0]
+    const tally = { kills: 0 }
     const ids = new Set<string>()
-    while (kills < killsWanted) {
+    do {
       rounds += 1
-      let isRunning = true
+      const done = new AbortController()
       const killing = (async () => {
-        while (isRunning && kills < killsWanted) {
+        while (!done.signal.aborted) {
           await pause(ground.random() * 60)
           const alive = nacre.placement().filter(({ host }) => !host.isDead)
           const victim = alive[Math.floor(ground.random() * alive.length)]
-          if (victim !== undefined && isRunning && signal(victim.host.pid, "SIGKILL")) kills += 1
+          if (victim === undefined || done.signal.aborted) continue
+          if (signal(victim.host.pid, "SIGKILL")) tally.kills += 1
         }
       })()
       const perSession = models.map((model) => {
@@ -66,12 +68,12 @@ export const drill: Drill = {
         })
       })
       await Promise.all(perSession.flat())
-      isRunning = false
+      done.abort()
       await killing
       await verify(ground, models)
-    }
+    } while (tally.kills < killsWanted)
     ground.check(await allHostsReady(nacre), "the hosts were not all replaced within 30 s")
-    ground.figure(`${kills} kills in ${rounds} rounds, ${evals} evals, ${crashed} of them crashed`)
+    ground.figure(`${tally.kills} kills in ${rounds} rounds, ${evals} evals, ${crashed} of them crashed`)
   },
 }
 

@@ -56,7 +56,7 @@ export const drill: Drill = {
       `the embedder's heap grew by ${perSession.toFixed(0)} bytes a closed session`,
     )
     ground.check(Math.max(...hosts) < hostBytesMax, `a host grew to ${megabytes(Math.max(...hosts))}`)
-    ground.equal(hostPids(nacre).length, nacre.hosts.min + 1, "hosts")
+    ground.check(hostPids(nacre).length <= nacre.hosts.max + 1, `${hostPids(nacre).length} hosts`)
     ground.figure(
       `${rounds} rounds; embedder's heap ${heaps.map(megabytes).join(" ")} (${perSession.toFixed(0)} B a session)`,
     )

@@ -6,9 +6,10 @@ import { until } from "../until.ts"
 const under = useNacre({ hosts: { min: 2, max: 2 } })
 
 test("sessions built one after another spread over the hosts", async () => {
-  const working = () =>
-    under.nacre.placement().filter(({ group, workers }) => group !== undefined && workers.length > 0)
-  await until("two hosts with a thread", () => working().length === 2)
+  await until("two hosts with a thread", () => {
+    const hosts = under.nacre.placement().filter(({ group, workers }) => group !== undefined && workers.length > 0)
+    return hosts.length === 2
+  })
   const sessions = await Promise.all(Array.from({ length: 8 }, () => under.open()))
   for (const session of sessions) await session.eval("let x = 1")
   // A second thread's start may coincide with the first evals.
