@@ -62,8 +62,8 @@ export interface EvalOptions {
 /** Writes that one eval may have queued, and their bytes together. */
 const queuedWritesMax = 10_000
 const queuedBytesMax = 64 * 1024 * 1024
-/** Outcomes kept for `outcome(evalId)`: enough for a client that reconnects. */
-const outcomesKept = 16
+/** Outcomes kept for `outcome(evalId)`: enough for a client that reconnects; more would keep garbage alive for long. */
+const outcomesKept = 4
 
 interface Eval {
   readonly evalId: string

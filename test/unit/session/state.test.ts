@@ -126,7 +126,7 @@ test("any history leaves what a naive model has, and its checkpoint decodes to i
         const { commit, revision } = state
         switch (it.type) {
           case "set": {
-            const delta: Delta = { ...emptyDelta, set: [], groups: [], ephemeral: [] }
+            const delta = { ...emptyDelta, set: [], groups: [], ephemeral: [] } satisfies Delta as Required<Pick<Delta, "set" | "groups" | "ephemeral">>
             for (const members of it.groups) {
               const value = `v${++values}`
               for (const member of members) {
