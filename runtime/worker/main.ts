@@ -213,10 +213,12 @@ class Worker {
       this.#residents.delete(message.session)
     } else {
       const { delta, rejected } = resident.commitEval(evl, this.#compiled.get(evl)!, how)
-      if (how === "ok" && outcome.valueType !== "undefined") {
-        const data = resident.encodeResult(valueDataBytesMax)
-        if (data !== undefined) outcome.data = data
-        delta.lastValue = data ?? new Uint8Array(0)
+      if (how === "ok") {
+        const result = resident.takeResult(valueDataBytesMax)
+        Object.assign(outcome, result)
+        // What cannot be kept must not leave an older `_` behind.
+        if (result === undefined) delta.lastValue = new Uint8Array(0)
+        else if ("data" in result) delta.lastValue = result.data
       }
       if (how === "threw") delta.lastError = resident.encodeError(valueDataBytesMax) ?? new Uint8Array(0)
       outcome.delta = delta
@@ -257,6 +259,8 @@ class Worker {
       text: "",
       inert: true,
       valueType: "undefined",
+      plain: undefined,
+      isPlain: false,
       queued: evl.queue.length,
       omittedBytes: evl.omittedBytes,
       realmKept: true,

@@ -1,5 +1,6 @@
 // The committed state against a naive model: a Map of names, each with how it is held and what it is.
 import fc from "fast-check"
+import { packPlainValue } from "../../../runtime/wire/values/pack.ts"
 import { describe, expect, test } from "vitest"
 import {
   SessionState,
@@ -126,19 +127,22 @@ test("any history leaves what a naive model has, and its checkpoint decodes to i
         const { commit, revision } = state
         switch (it.type) {
           case "set": {
-            const delta = { ...emptyDelta, set: [], groups: [], ephemeral: [] } satisfies Delta as Required<Pick<Delta, "set" | "groups" | "ephemeral">>
+            const set: NonNullable<Delta["set"]> = []
+            const groups: NonNullable<Delta["groups"]> = []
+            const ephemeral: NonNullable<Delta["ephemeral"]> = []
+            const delta: Delta = { ...emptyDelta, set, groups, ephemeral }
             for (const members of it.groups) {
               const value = `v${++values}`
               for (const member of members) {
                 const readonly = it.readonly.includes(member)
-                delta.set.push({ name: member, readonly })
+                set.push({ name: member, readonly })
                 if (it.what === "bytes") model.set(member, { held: "bytes", value, readonly })
                 else {
                   model.set(member, { held: "realm", readonly })
-                  delta.ephemeral.push({ name: member, what: "a promise" })
+                  ephemeral.push({ name: member, what: "a promise" })
                 }
               }
-              if (it.what === "bytes") delta.groups.push({ names: members, bytes: bytesOf(value) })
+              if (it.what === "bytes") groups.push({ names: members, bytes: bytesOf(value) })
             }
             expect(commitDelta(state, delta).set).toEqual(it.groups.flat())
             expect(state).toMatchObject({ commit: commit + 1, revision })
@@ -305,7 +309,9 @@ describe("commitDelta", () => {
     const state = new SessionState()
     commitDelta(state, { ...emptyDelta, lastValue: bytesOf("1") })
     commitDelta(state, { ...emptyDelta, lastError: bytesOf("e") })
-    expect([textOf(state.lastValue!), textOf(state.lastError!)]).toEqual(["1", "e"])
+    expect([textOf(state.lastValue as Uint8Array), textOf(state.lastError!)]).toEqual(["1", "e"])
+    state.lastValue = { plain: 7 }
+    expect(checkpointOf(state, realm).lastValue).toEqual(packPlainValue(7))
     resetState(state)
     expect([state.lastValue, state.lastError]).toEqual([undefined, undefined])
   })

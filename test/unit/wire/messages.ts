@@ -31,6 +31,7 @@ const bytes: Uint8Array = Buffer.from([1, 2, 3])
 export const sampleCheckpoint: Checkpoint = {
   definitions: [definition],
   locals: [{ name: "x", readonly: false }],
+  plain: [{ name: "z", value: 1 }],
   groups: [{ names: ["x"], bytes }],
   lost: [{ name: "y", reason: "gone" }],
   lastValue: bytes,
@@ -86,6 +87,8 @@ export const fromWorkerSamples: Samples<typeof fromWorker> = {
     inert: true,
     valueType: "undefined",
     data: bytes,
+    plain: "text",
+    isPlain: true,
     error,
     exitCode: 3,
     delta: sampleDelta,
