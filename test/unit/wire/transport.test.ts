@@ -66,7 +66,7 @@ test("does not change bytes that were received when more arrive", async () => {
     far.send("toolCall", { ...fromWorkerSamples.toolCall, callId: index, bytes: new Uint8Array(500).fill(index) })
   }
   await until("all of them", () => atNear.length === 200)
-  for (const [index, message] of (atNear as { bytes: Uint8Array; callId: number }[]).entries()) {
+  for (const [index, message] of (atNear as unknown as { bytes: Uint8Array; callId: number }[]).entries()) {
     expect(message.callId).toBe(index)
     expect(message.bytes.every((it) => it === index % 256)).toBe(true)
     expect(message.bytes.buffer.byteLength).toBeLessThan(2_000)
