@@ -247,12 +247,18 @@ export class Scheduler {
   #pump(): void {
     if (this.#isPumping) return
     this.#isPumping = true
-    for (const job of this.#ready) {
-      const placed = this.#place(job)
-      if (placed === "no-room") break
-      if (placed !== "later") this.#ready.delete(job)
+    let isMainFull = false
+    try {
+      for (const job of this.#ready) {
+        // Other groups, and sessions apart, have workers of their own to wait for.
+        if (isMainFull && job.tenant.group === this.#mainGroup && job.tenant.apart === 0) continue
+        const placed = this.#place(job)
+        if (placed === "no-room") isMainFull = true
+        else if (placed === "placed") this.#ready.delete(job)
+      }
+    } finally {
+      this.#isPumping = false
     }
-    this.#isPumping = false
     if (this.#cancelSweep === undefined && this.#isAnythingUnderWay()) this.#scheduleSweep()
   }
 
@@ -260,7 +266,7 @@ export class Scheduler {
   #place(job: Job): "placed" | "no-room" | "later" {
     const { tenant } = job
     const home = tenant.worker
-    if (home !== undefined && home.state === "ready") {
+    if (home !== undefined && home.state === "ready" && !home.host.isDead) {
       if (this.#hasRoom(home) && (tenant.apart === 0 || isAlone(home))) return this.#dispatch(home, job)
       // Waiting for a short while is cheaper than a rebuild, and what only the realm holds cannot move at all.
       if (tenant.holdsEphemerals || (tenant.apart === 0 && !home.isSlow)) {
@@ -282,7 +288,8 @@ export class Scheduler {
   }
 
   #hasRoom(worker: WorkerSlot): boolean {
-    return worker.state === "ready" && worker.depth < pipelineDepth && !worker.isSlow && !worker.isRevoking
+    const isUsable = worker.state === "ready" && !worker.host.isDead
+    return isUsable && worker.depth < pipelineDepth && !worker.isSlow && !worker.isRevoking
   }
 
   #leastBusy(group: string): WorkerSlot | undefined {

@@ -114,6 +114,7 @@ describe("placement", () => {
     const world = new World({ hosts: { min: 2 } })
     const hosts = [await world.startHost(), await world.startHost()]
     // The process is gone, and the loss of its connections is still unread.
+    hosts[0]!.isDead = true
     world.scheduler.onHostExit(hosts[0]!, { because: "host-killed", worker: -1, entered: 0 })
     const evals = Array.from({ length: 6 }, () => world.eval(world.open(), short))
     await world.quiesce(1_000)
