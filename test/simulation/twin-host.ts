@@ -174,7 +174,10 @@ export class TwinThread implements WorkerPort {
     this.#arrivesAt = Math.max(this.#arrivesAt, clock.now() + this.host.world.latencyMs())
     clock.after(this.#arrivesAt - clock.now(), () => {
       if (this.isGone) return
-      this.#inbox.push(() => this.#read(type, fields))
+      this.#inbox.push(() => {
+        this.#unread -= 1
+        this.#read(type, fields)
+      })
       this.#turn()
     })
   }
@@ -210,7 +213,6 @@ export class TwinThread implements WorkerPort {
     while (!this.isComputing && !this.isGone) {
       const next = this.#inbox.shift()
       if (next !== undefined) {
-        this.#unread -= 1
         next()
         this.turns += 1
       } else if (!this.#pump()) return
@@ -281,7 +283,6 @@ export class TwinThread implements WorkerPort {
     if (ms === Infinity) return
     this.host.world.clock.after(ms, () => {
       if (this.isGone) return
-      this.#unread += 1
       this.#inbox.push(() => this.#step(evl))
       this.#turn()
     })

@@ -61,6 +61,8 @@ export class World {
   readonly evals: SimEval[] = []
   readonly sessions: SimSession[] = []
   readonly faults: string[] = []
+  /** What happened when, for the message of a run that failed. */
+  readonly trace: string[] = []
   readonly retired: TwinHost[] = []
   readonly latencyMs: () => number
   readonly threadStopMs: number
@@ -97,10 +99,14 @@ export class World {
       latencyMs: this.latencyMs,
       onBegun: (evalId, on, realm) => this.#onBegun(evalId, on, realm),
       onExit: (it, end) => {
+        this.trace.push(`${this.clock.now()} host exit ${it.id} ${JSON.stringify(end)}`)
         this.scheduler.onHostExit(it, end)
         if (this.#restartMs !== undefined) this.clock.after(this.#restartMs, () => this.addHost())
       },
-      onWorkerGone: (it, worker, entered, because) => this.scheduler.onWorkerGone(it, worker, entered, because),
+      onWorkerGone: (it, worker, entered, because) => {
+        this.trace.push(`${this.clock.now()} host gone ${it.id}/${worker} ${entered} ${because}`)
+        this.scheduler.onWorkerGone(it, worker, entered, because)
+      },
     })
     this.hosts.push(host)
     this.scheduler.addHost(host)
@@ -174,6 +180,7 @@ export class World {
   #onBegun(evalId: string, host: TwinHost, realm: readonly string[]): void {
     const evl = this.#byId.get(evalId)!
     const before = evl.begunOn.at(-1)
+    this.trace.push(`${this.clock.now()} ${evalId} began on ${host.id}`)
     evl.begunOn.push(host)
     // The one exception: its host was killed from outside right after it was sent, and nothing of it was seen by anyone.
     const mayRepeat = evl.begunOn.length === 2 && before?.wasKilledFromOutside === true && !evl.told.includes("parked")
@@ -190,6 +197,7 @@ export class World {
       tenant: session,
       timeoutMs,
       request: (seq, isResident): EvalRequest => {
+        this.trace.push(`${this.clock.now()} ${evalId} requested as ${seq}`)
         const request: EvalRequest = {
           seq,
           session: session.session,
@@ -211,6 +219,7 @@ export class World {
       isUnseen: () => !evl().told.includes("parked"),
       onBegun: () => {
         evl().told.push("begun")
+        this.trace.push(`${this.clock.now()} ${evalId} onBegun`)
         evl().begunAt ??= this.clock.now()
       },
       onParked: () => evl().told.push("parked"),
