@@ -214,8 +214,8 @@ export class Scheduler {
     const dispatched = worker?.find(job.evalId)
     if (worker === undefined || dispatched === undefined || dispatched.stopping !== undefined) return
     dispatched.stopping = how
-    if (dispatched.begunAt === 0) return this.#abandon(worker, dispatched, "unbegun")
-    worker.settle(job.evalId, how)
+    if (dispatched.begunAt === 0) this.#abandon(worker, dispatched, "unbegun")
+    else worker.settle(job.evalId, how)
     void this.#pursue(worker, dispatched)
   }
 
@@ -501,7 +501,12 @@ export class Scheduler {
     while (isOpen()) {
       const { found } = await worker.host.interrupt(worker.index, dispatched.seq)
       if (!isOpen()) return
-      if (found === "behind") return this.#abandon(worker, dispatched, "abandoned")
+      if (found === "behind") {
+        if (!dispatched.isOrphan) this.#abandon(worker, dispatched, "abandoned")
+        // Once its turn comes it must not compute for nobody.
+        await new Promise<void>((resolve) => this.#clock.after(settleMs / 2, resolve))
+        continue
+      }
       // The worker's link closes once the thread or the host has ended, and that settles it.
       if (found !== "alive") return
       attempts += 1
@@ -513,11 +518,15 @@ export class Scheduler {
     }
   }
 
-  /** Ends an eval without its worker, which stands still in a neighbour; its realm is dropped when the worker reads again. */
+  /**
+   * Ends an eval without its worker, which stands still in a neighbour or has the eval still before it. Until the worker has read of it,
+   * the eval may begin or go on all the same, so it is still pursued. Its realm is dropped when the worker reads again.
+   */
   #abandon(worker: WorkerSlot, dispatched: Dispatched, by: string): void {
     const { job, stopping } = dispatched
     worker.settle(job.evalId, stopping ?? "interrupted")
-    worker.forget(dispatched)
+    dispatched.isOrphan = true
+    dispatched.deadlineAt = Infinity
     worker.evict(job.tenant)
     job.onStopped(stopping ?? "interrupted", by)
   }
@@ -547,7 +556,8 @@ export class Scheduler {
     const head = worker.inFlight[0]
     const hasBegun = head !== undefined && (head.seq !== worker.unreadSeq || head.stopping !== undefined)
     const ended = [...(hasBegun ? [head] : []), ...worker.parked.values()]
-    const unbegun = [...worker.inFlight.slice(hasBegun ? 1 : 0).map((it) => it.job), ...worker.waiting]
+    const returned = worker.inFlight.slice(hasBegun ? 1 : 0).filter((it) => !it.isOrphan)
+    const unbegun = [...returned.map((it) => it.job), ...worker.waiting]
     worker.inFlight.length = 0
     worker.waiting.length = 0
     worker.parked.clear()
@@ -556,9 +566,10 @@ export class Scheduler {
       tenant.worker = undefined
       tenant.onRealmLost(isOutside ? `its host ended (${because})` : `its worker ended (${because})`)
     }
-    for (const { job, seq, begunAt, stopping } of ended) {
+    for (const { job, seq, begunAt, stopping, isOrphan } of ended) {
       const isBlamed = isOutside || seq === blamed
       if (isBlamed && !isOutside) job.tenant.apart = apartEvals
+      if (isOrphan) continue
       if (isOutside && stopping === undefined && this.#mayRepeat(job, begunAt)) {
         unbegun.unshift(job)
         continue

@@ -153,6 +153,8 @@ export class TwinThread implements WorkerPort {
   #isNative = false
   #isDying = false
   #receiver: ReturnType<WorkerDoor["onConnected"]> | undefined
+  readonly #arriving: (() => void)[] = []
+  readonly #leaving: (() => void)[] = []
   #arrivesAt = 0
   #leavesAt = 0
 
@@ -172,7 +174,7 @@ export class TwinThread implements WorkerPort {
     const { clock } = this.host.world
     this.#unread += 1
     this.#arrivesAt = Math.max(this.#arrivesAt, clock.now() + this.host.world.latencyMs())
-    clock.after(this.#arrivesAt - clock.now(), () => {
+    this.#arriving.push(() => {
       if (this.isGone) return
       this.#inbox.push(() => {
         this.#unread -= 1
@@ -180,6 +182,8 @@ export class TwinThread implements WorkerPort {
       })
       this.#turn()
     })
+    // Whichever timer fires first takes the oldest: sums of fractions must not change an order.
+    clock.after(this.#arrivesAt - clock.now(), () => this.#arriving.shift()!())
   }
 
   abort(): void {
@@ -298,7 +302,7 @@ export class TwinThread implements WorkerPort {
 
   #settle({ evalId, how }: { evalId: string; how: "interrupted" | "timeout" }): void {
     const queued = this.#queue.findIndex((it) => it.evalId === evalId)
-    if (queued !== -1) this.#queue.splice(queued, 1)
+    for (const { seq } of queued === -1 ? [] : this.#queue.splice(queued, 1)) this.#say("skipped", { seq, evalId })
     const evl = this.#evals.get(evalId)
     if (evl === undefined || evl.hasEnded) return
     this.realms.delete(evl.request.session)
@@ -348,6 +352,7 @@ export class TwinThread implements WorkerPort {
   #deliver(callback: () => void): void {
     const { clock } = this.host.world
     this.#leavesAt = Math.max(this.#leavesAt, clock.now() + this.host.world.latencyMs())
-    clock.after(this.#leavesAt - clock.now(), callback)
+    this.#leaving.push(callback)
+    clock.after(this.#leavesAt - clock.now(), () => this.#leaving.shift()!())
   }
 }
