@@ -136,7 +136,7 @@ export const fromWorker = {
     /** Microseconds in the worker: compile, run, commit. */
     times: list(num),
   }),
-  /** The eval was revoked before it began: nothing of it ran. */
+  /** The eval was revoked or settled before it began: nothing of it ran. */
   skipped: message(69, { seq: int, evalId: str }),
   /** The worker does not hold the session at that commit and got no checkpoint: nothing of the eval ran. */
   missing: message(70, { seq: int, evalId: str }),

@@ -240,8 +240,7 @@ class Worker {
   #settle(evalId: string, how: "interrupted" | "timeout"): void {
     const queued = this.#queue.findIndex((it) => it.evalId === evalId)
     if (queued !== -1) {
-      // The embedder has settled it already.
-      this.#queue.splice(queued, 1)
+      for (const { seq } of this.#queue.splice(queued, 1)) this.#link.send("skipped", { seq, evalId })
       return
     }
     const evl = this.#parked.get(evalId) ?? (this.#current?.message.evalId === evalId ? this.#current : undefined)
