@@ -230,6 +230,8 @@ export function bootRealm(host: HostFunction, id: string, kind: string, profile:
       }
       return undefined
     },
+    setPrimitive: (wanted: string, value: Primitive, isReadonly: boolean) =>
+      environment.setLocal(wanted, value, isReadonly),
     /** Binds those names of a group that still belong to it; gives a message when its bytes are not what they should be. */
     bindGroup(
       table: readonly Primitive[],

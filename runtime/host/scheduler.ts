@@ -9,10 +9,10 @@
 import type { Clock } from "../clock.ts"
 import { NacreError } from "../errors.ts"
 import type { HostOptions, Limits } from "../options.ts"
-import type { Host, HostEnd } from "./host.ts"
+import type { HostEnd } from "./host.ts"
 import type { Listener } from "./listener.ts"
 import { WorkerSlot } from "./worker-slot.ts"
-import type { Dispatched, Job, Tenant, WorkerSlotHandlers } from "./worker-slot.ts"
+import type { Dispatched, HostPort, Job, Tenant, WorkerSlotHandlers } from "./worker-slot.ts"
 
 /** Evals sent ahead to one worker. At 8 the round trip is hidden behind work; more would only make recalls larger. */
 const pipelineDepth = 8
@@ -37,12 +37,12 @@ export interface SchedulerHandlers {
   /** More hosts are wanted than there are. */
   onHostWanted(): void
   /** The host is not needed any more, or must be replaced by a fresh one: it is to be stopped. */
-  onHostRetired(host: Host): void
+  onHostRetired(host: HostPort): void
   onStray(session: string, evalId: string, text: string): void
 }
 
 interface HostSlot {
-  readonly host: Host
+  readonly host: HostPort
   /** The group it serves; undefined while it is a spare. */
   group: string | undefined
   readonly workers: WorkerSlot[]
@@ -60,7 +60,7 @@ export class Scheduler {
   readonly #listener: Listener
   readonly #handlers: SchedulerHandlers
   readonly #mainGroup: string
-  readonly #hosts = new Map<Host, HostSlot>()
+  readonly #hosts = new Map<HostPort, HostSlot>()
   readonly #ready = new Set<Job>()
   /** Groups that have no host with room; the next ones that come are theirs. */
   readonly #wanting = new Set<string>()
@@ -92,7 +92,7 @@ export class Scheduler {
 
   // Hosts
 
-  addHost(host: Host): void {
+  addHost(host: HostPort): void {
     const slot: HostSlot = {
       host,
       group: undefined,
@@ -118,7 +118,7 @@ export class Scheduler {
     this.#pump()
   }
 
-  onWorkerGone(host: Host, worker: number, entered: number, because: string): void {
+  onWorkerGone(host: HostPort, worker: number, entered: number, because: string): void {
     const slot = this.#hosts.get(host)
     if (slot === undefined) return
     slot.gone.set(worker, { entered, because })
@@ -127,7 +127,7 @@ export class Scheduler {
     else if (found.state === "gone") this.#workerLost(slot, found)
   }
 
-  onMemory(host: Host, rssBytes: number): void {
+  onMemory(host: HostPort, rssBytes: number): void {
     const slot = this.#hosts.get(host)
     if (slot === undefined) return
     const share = rssBytes / this.#options.memoryBytesMax
@@ -136,7 +136,7 @@ export class Scheduler {
     if (slot.isFull) this.#recycleIfIdle(slot)
   }
 
-  onHostExit(host: Host, end: HostEnd): void {
+  onHostExit(host: HostPort, end: HostEnd): void {
     const slot = this.#hosts.get(host)
     if (slot === undefined) return
     slot.end = end
@@ -168,7 +168,7 @@ export class Scheduler {
 
   /** What runs where, for trees and tests. */
   describe(): {
-    host: Host
+    host: HostPort
     group: string | undefined
     workers: { index: number; inFlight: number; parked: number; residents: number }[]
   }[] {
@@ -214,8 +214,8 @@ export class Scheduler {
     const dispatched = worker?.find(job.evalId)
     if (worker === undefined || dispatched === undefined || dispatched.stopping !== undefined) return
     dispatched.stopping = how
-    if (dispatched.begunAt === 0) return this.#abandon(worker, dispatched, "unbegun")
-    worker.settle(job.evalId, how)
+    if (dispatched.begunAt === 0) this.#abandon(worker, dispatched, "unbegun")
+    else worker.settle(job.evalId, how)
     void this.#pursue(worker, dispatched)
   }
 
@@ -247,12 +247,18 @@ export class Scheduler {
   #pump(): void {
     if (this.#isPumping) return
     this.#isPumping = true
-    for (const job of this.#ready) {
-      const placed = this.#place(job)
-      if (placed === "no-room") break
-      if (placed !== "later") this.#ready.delete(job)
+    let isMainFull = false
+    try {
+      for (const job of this.#ready) {
+        // Other groups, and sessions apart, have workers of their own to wait for.
+        if (isMainFull && job.tenant.group === this.#mainGroup && job.tenant.apart === 0) continue
+        const placed = this.#place(job)
+        if (placed === "no-room") isMainFull = true
+        else if (placed === "placed") this.#ready.delete(job)
+      }
+    } finally {
+      this.#isPumping = false
     }
-    this.#isPumping = false
     if (this.#cancelSweep === undefined && this.#isAnythingUnderWay()) this.#scheduleSweep()
   }
 
@@ -260,7 +266,7 @@ export class Scheduler {
   #place(job: Job): "placed" | "no-room" | "later" {
     const { tenant } = job
     const home = tenant.worker
-    if (home !== undefined && home.state === "ready") {
+    if (home !== undefined && home.state === "ready" && !home.host.isDead) {
       if (this.#hasRoom(home) && (tenant.apart === 0 || isAlone(home))) return this.#dispatch(home, job)
       // Waiting for a short while is cheaper than a rebuild, and what only the realm holds cannot move at all.
       if (tenant.holdsEphemerals || (tenant.apart === 0 && !home.isSlow)) {
@@ -282,7 +288,8 @@ export class Scheduler {
   }
 
   #hasRoom(worker: WorkerSlot): boolean {
-    return worker.state === "ready" && worker.depth < pipelineDepth && !worker.isSlow && !worker.isRevoking
+    const isUsable = worker.state === "ready" && !worker.host.isDead
+    return isUsable && worker.depth < pipelineDepth && !worker.isSlow && !worker.isRevoking
   }
 
   #leastBusy(group: string): WorkerSlot | undefined {
@@ -494,7 +501,12 @@ export class Scheduler {
     while (isOpen()) {
       const { found } = await worker.host.interrupt(worker.index, dispatched.seq)
       if (!isOpen()) return
-      if (found === "behind") return this.#abandon(worker, dispatched, "abandoned")
+      if (found === "behind") {
+        if (!dispatched.isOrphan) this.#abandon(worker, dispatched, "abandoned")
+        // Once its turn comes it must not compute for nobody.
+        await new Promise<void>((resolve) => this.#clock.after(settleMs / 2, resolve))
+        continue
+      }
       // The worker's link closes once the thread or the host has ended, and that settles it.
       if (found !== "alive") return
       attempts += 1
@@ -506,11 +518,15 @@ export class Scheduler {
     }
   }
 
-  /** Ends an eval without its worker, which stands still in a neighbour; its realm is dropped when the worker reads again. */
+  /**
+   * Ends an eval without its worker, which stands still in a neighbour or has the eval still before it. Until the worker has read of it,
+   * the eval may begin or go on all the same, so it is still pursued. Its realm is dropped when the worker reads again.
+   */
   #abandon(worker: WorkerSlot, dispatched: Dispatched, by: string): void {
     const { job, stopping } = dispatched
     worker.settle(job.evalId, stopping ?? "interrupted")
-    worker.forget(dispatched)
+    dispatched.isOrphan = true
+    dispatched.deadlineAt = Infinity
     worker.evict(job.tenant)
     job.onStopped(stopping ?? "interrupted", by)
   }
@@ -540,7 +556,8 @@ export class Scheduler {
     const head = worker.inFlight[0]
     const hasBegun = head !== undefined && (head.seq !== worker.unreadSeq || head.stopping !== undefined)
     const ended = [...(hasBegun ? [head] : []), ...worker.parked.values()]
-    const unbegun = [...worker.inFlight.slice(hasBegun ? 1 : 0).map((it) => it.job), ...worker.waiting]
+    const returned = worker.inFlight.slice(hasBegun ? 1 : 0).filter((it) => !it.isOrphan)
+    const unbegun = [...returned.map((it) => it.job), ...worker.waiting]
     worker.inFlight.length = 0
     worker.waiting.length = 0
     worker.parked.clear()
@@ -549,9 +566,10 @@ export class Scheduler {
       tenant.worker = undefined
       tenant.onRealmLost(isOutside ? `its host ended (${because})` : `its worker ended (${because})`)
     }
-    for (const { job, seq, begunAt, stopping } of ended) {
+    for (const { job, seq, begunAt, stopping, isOrphan } of ended) {
       const isBlamed = isOutside || seq === blamed
       if (isBlamed && !isOutside) job.tenant.apart = apartEvals
+      if (isOrphan) continue
       if (isOutside && stopping === undefined && this.#mayRepeat(job, begunAt)) {
         unbegun.unshift(job)
         continue

@@ -9,6 +9,11 @@ import type { fromWorker, toWorker } from "../wire/schema.ts"
 import type { Host } from "./host.ts"
 import type { WorkerLink, WorkerMessage } from "./listener.ts"
 
+/** What the scheduler asks of a host. Simulations put a twin in its place. */
+export type HostPort = Pick<Host, "id" | "pid" | "grow" | "interrupt" | "fence" | "kill" | "stop" | "isDead">
+/** What it asks of a worker's connection. */
+export type WorkerPort = Pick<WorkerLink, "send" | "close" | "abort">
+
 export type EvalRequest = FieldsOf<typeof toWorker.eval>
 export type ToolCall = FieldsOf<typeof fromWorker.toolCall>
 export type OutputMessage = FieldsOf<typeof fromWorker.output>
@@ -54,6 +59,8 @@ export interface Job {
 /** A job with what the scheduler knows of it. */
 export interface Dispatched {
   readonly job: Job
+  /** Its job has been told how it ended; it keeps its place here until its worker has let go of it. */
+  isOrphan: boolean
   readonly seq: number
   /** It was sent with a checkpoint: until it begins, the worker does not hold the session. */
   readonly builds: boolean
@@ -74,7 +81,7 @@ export interface WorkerSlotHandlers {
 }
 
 export class WorkerSlot {
-  readonly host: Host
+  readonly host: HostPort
   readonly index: number
   /** Sent and neither ended nor parked; the first one has begun. */
   readonly inFlight: Dispatched[] = []
@@ -91,7 +98,7 @@ export class WorkerSlot {
   /** Fenced evals that the worker has not confirmed to have skipped. */
   readonly #revoked = new Set<number>()
   readonly #handlers: WorkerSlotHandlers
-  #link: WorkerLink | undefined
+  #link: WorkerPort | undefined
   #seq = 0
   /** The eval that was sent last, 0 when something else was sent after it. */
   #lastSentSeq = 0
@@ -101,14 +108,14 @@ export class WorkerSlot {
    */
   unreadSeq = 0
 
-  constructor(host: Host, index: number, handlers: WorkerSlotHandlers) {
+  constructor(host: HostPort, index: number, handlers: WorkerSlotHandlers) {
     this.host = host
     this.index = index
     this.#handlers = handlers
   }
 
   /** The door through which the thread's own connection comes. */
-  onConnected(link: WorkerLink): { onMessage(message: WorkerMessage): void; onClose(reason?: Error): void } {
+  onConnected(link: WorkerPort): { onMessage(message: WorkerMessage): void; onClose(reason?: Error): void } {
     this.#link = link
     if (this.state === "starting") {
       this.state = "ready"
@@ -146,7 +153,15 @@ export class WorkerSlot {
     this.tenants.delete(tenant.session)
     this.tenants.set(tenant.session, tenant)
     const builds = request.checkpoint !== undefined
-    const dispatched: Dispatched = { job, seq, builds, begunAt: 0, deadlineAt: Infinity, stopping: undefined }
+    const dispatched: Dispatched = {
+      job,
+      seq,
+      builds,
+      isOrphan: false,
+      begunAt: 0,
+      deadlineAt: Infinity,
+      stopping: undefined,
+    }
     this.inFlight.push(dispatched)
     this.#link!.send("eval", request)
     this.#lastSentSeq = seq
@@ -176,15 +191,6 @@ export class WorkerSlot {
     return this.parked.get(evalId) ?? this.inFlight.find((it) => it.job.evalId === evalId)
   }
 
-  /** Forgets an eval that was settled without the worker; what it still says about it is ignored. */
-  forget(dispatched: Dispatched): void {
-    this.parked.delete(dispatched.job.evalId)
-    const at = this.inFlight.indexOf(dispatched)
-    if (at === -1) return
-    this.inFlight.splice(at, 1)
-    if (at === 0) this.#advance()
-  }
-
   /** Takes back what stands behind the head, so that it can run elsewhere. */
   async recallBehindHead(): Promise<void> {
     const behind = this.inFlight.slice(1)
@@ -206,11 +212,17 @@ export class WorkerSlot {
     this.#link?.close()
   }
 
+  /** Its worker has let go of it, or will: nothing of it ran. */
   #return(dispatched: Dispatched): void {
-    const { job } = dispatched
-    this.inFlight.splice(this.inFlight.indexOf(dispatched), 1)
-    if (dispatched.builds) this.#disown(job.tenant)
-    this.#handlers.onReturned(job)
+    const { job, stopping, isOrphan, builds } = dispatched
+    const at = this.inFlight.indexOf(dispatched)
+    this.inFlight.splice(at, 1)
+    if (!isOrphan) {
+      if (builds) this.#disown(job.tenant)
+      if (stopping === undefined) this.#handlers.onReturned(job)
+      else job.onStopped(stopping, "unbegun")
+    }
+    if (at === 0) this.#advance()
   }
 
   #disown(tenant: Tenant): void {
@@ -222,8 +234,14 @@ export class WorkerSlot {
   #begin(dispatched: Dispatched): void {
     dispatched.begunAt = this.#handlers.now()
     const { timeoutMs } = dispatched.job
-    if (timeoutMs !== undefined) dispatched.deadlineAt = dispatched.begunAt + timeoutMs
-    dispatched.job.onBegun()
+    if (timeoutMs !== undefined && !dispatched.isOrphan) dispatched.deadlineAt = dispatched.begunAt + timeoutMs
+    if (!dispatched.isOrphan) dispatched.job.onBegun()
+  }
+
+  /** The job that still waits for that eval. */
+  #jobOf(evalId: string): Job | undefined {
+    const dispatched = this.find(evalId)
+    return dispatched === undefined || dispatched.isOrphan ? undefined : dispatched.job
   }
 
   /** The head has ended or parked: the next one begins. */
@@ -252,22 +270,23 @@ export class WorkerSlot {
         const dispatched = this.#take(message.evalId)
         if (dispatched === undefined) break
         this.parked.set(message.evalId, dispatched)
-        dispatched.job.onParked()
+        if (!dispatched.isOrphan) dispatched.job.onParked()
         this.#advance()
         break
       }
       case "output":
-        this.find(message.evalId)?.job.onOutput(message)
+        this.#jobOf(message.evalId)?.onOutput(message)
         break
       case "toolCall":
-        this.find(message.evalId)?.job.onToolCall(message)
+        this.#jobOf(message.evalId)?.onToolCall(message)
         break
       case "outcome": {
         const dispatched = this.#take(message.evalId)
         if (dispatched === undefined) break
-        const { tenant } = dispatched.job
-        if (!message.realmKept) this.#disown(tenant)
-        dispatched.job.onOutcome(message)
+        if (!dispatched.isOrphan) {
+          if (!message.realmKept) this.#disown(dispatched.job.tenant)
+          dispatched.job.onOutcome(message)
+        }
         this.#advance()
         break
       }
@@ -283,9 +302,8 @@ export class WorkerSlot {
         // It no longer holds the realm that it was believed to hold; the next attempt carries the checkpoint.
         const dispatched = this.inFlight.find((it) => it.seq === message.seq)
         if (dispatched === undefined) break
-        this.#disown(dispatched.job.tenant)
+        if (!dispatched.isOrphan) this.#disown(dispatched.job.tenant)
         this.#return(dispatched)
-        this.#advance()
         break
       }
       case "stray":

@@ -43,6 +43,7 @@ export class SessionBindings {
         `Binding '${name}' is a definition; its source is in info('${name}').`,
       )
     }
+    if (local.held === "value") return local.value
     if (local.held === "lost") throw new NacreError("binding_lost", `Binding '${name}' was lost: ${local.reason}.`)
     if (local.held === "realm") {
       throw new NacreError(
@@ -56,7 +57,7 @@ export class SessionBindings {
   info(name: string): (BindingInfo & { source?: string }) | undefined {
     const local = this.#state.locals.get(name)
     if (local !== undefined) {
-      const held = local.held === "realm" ? "ephemeral" : local.held
+      const held = local.held === "realm" ? "ephemeral" : local.held === "value" ? "bytes" : local.held
       return { name, kind: local.readonly ? "readonly" : "local", held }
     }
     const definition = this.#state.definitions.get(name)

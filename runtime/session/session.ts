@@ -231,7 +231,7 @@ export class Session implements Tenant, ShellSession {
     })
   }
 
-  /** The outcome of a recent eval, for a client that lost the answer; the last 16 are kept while the session is active. */
+  /** The outcome of a recent eval, for a client that lost the answer; the last few are kept while the session is active. */
   outcome(evalId: string): Outcome | undefined {
     return this.#shell?.outcome(evalId)
   }

@@ -6,12 +6,15 @@
 import type { Checkpoint, DefinitionRecord, Delta } from "../wire/schema.ts"
 import { foldQueue, validateWrites } from "../wire/mutations.ts"
 import type { QueuedWrite, Rejected } from "../wire/mutations.ts"
+import type { PlainValue } from "../wire/check.ts"
+import { packPlainValue } from "../wire/values/pack.ts"
 
 interface Group {
   readonly bytes: Uint8Array
 }
 
 type Local =
+  | { readonly readonly: boolean; readonly held: "value"; readonly value: PlainValue }
   | { readonly readonly: boolean; readonly held: "bytes"; readonly group: Group }
   | { readonly readonly: boolean; readonly held: "realm"; readonly what: string }
   | { readonly readonly: boolean; readonly held: "lost"; readonly reason: string }
@@ -22,7 +25,7 @@ export class SessionState {
   revision = 0
   locals = new Map<string, Local>()
   definitions = new Map<string, DefinitionRecord>()
-  lastValue: Uint8Array | undefined
+  lastValue: Uint8Array | { readonly plain: PlainValue } | undefined
   lastError: Uint8Array | undefined
   /** What besides bindings only the realm holds, as texts for people. */
   realmOnly: readonly string[] = nothing
@@ -40,7 +43,7 @@ export interface Change {
 
 /** Commits the effects of an eval that ended by itself (`ok`, `threw`, `exited`), its queue already folded in by the worker. */
 export function commitDelta(state: SessionState, delta: Delta): Change {
-  const { set = [], removed = [], cleared = false, groups = [], ephemeral = [], definitions = [] } = delta
+  const { set = [], removed = [], cleared = false, plain = [], groups = [], ephemeral = [], definitions = [] } = delta
   const { removedDefinitions = [], lastValue, lastError, realmOnly = nothing } = delta
   if (cleared) clear(state)
   for (const name of removed) state.locals.delete(name)
@@ -51,6 +54,7 @@ export function commitDelta(state: SessionState, delta: Delta): Change {
   }
   const readonlyOf = (name: string): boolean =>
     (set.find((local) => local.name === name) ?? state.locals.get(name))?.readonly ?? false
+  for (const { name, value } of plain) put(state, name, { readonly: readonlyOf(name), held: "value", value })
   for (const { names, bytes } of groups) {
     const group = { bytes }
     for (const name of names) put(state, name, { readonly: readonlyOf(name), held: "bytes", group })
@@ -155,12 +159,15 @@ export function checkpointOf(
   state: SessionState,
   realm: { tools: string[]; kind: string; profile: string },
 ): Checkpoint {
+  const { lastValue } = state
   const groups = new Map<Group, string[]>()
   const locals: Checkpoint["locals"] = []
+  const plain: Checkpoint["plain"] = []
   const lost: Checkpoint["lost"] = []
   for (const [name, local] of state.locals) {
     locals.push({ name, readonly: local.readonly })
-    if (local.held === "bytes") {
+    if (local.held === "value") plain.push({ name, value: local.value })
+    else if (local.held === "bytes") {
       const names = groups.get(local.group)
       if (names === undefined) groups.set(local.group, [name])
       else names.push(name)
@@ -169,9 +176,10 @@ export function checkpointOf(
   return {
     definitions: [...state.definitions.values()],
     locals,
+    plain,
     groups: Array.from(groups, ([group, names]) => ({ names, bytes: group.bytes })),
     lost,
-    lastValue: state.lastValue,
+    lastValue: lastValue !== undefined && "plain" in lastValue ? packPlainValue(lastValue.plain) : lastValue,
     lastError: state.lastError,
     ...realm,
   }

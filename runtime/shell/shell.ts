@@ -62,8 +62,8 @@ export interface EvalOptions {
 /** Writes that one eval may have queued, and their bytes together. */
 const queuedWritesMax = 10_000
 const queuedBytesMax = 64 * 1024 * 1024
-/** Outcomes kept for `outcome(evalId)`: enough for a client that reconnects. */
-const outcomesKept = 16
+/** Outcomes kept for `outcome(evalId)`: enough for a client that reconnects; more would keep garbage alive for long. */
+const outcomesKept = 4
 
 interface Eval {
   readonly evalId: string
@@ -330,6 +330,7 @@ export class Shell {
     } else {
       assert(message.queued === running.queue.length, "the worker folded another queue than its shell holds")
       Object.assign(outcome.committed, without(commitDelta(state, delta), "rejected"))
+      if (message.isPlain && message.plain !== undefined) state.lastValue = { plain: message.plain }
       outcome.late = delta.late ?? []
       outcome.stale = delta.stale ?? []
       if (message.realmKept) tenant.commit = state.commit
@@ -541,7 +542,8 @@ export class Shell {
 }
 
 function valueOf(message: WorkerOutcome): NonNullable<Outcome["value"]> {
-  const { text, inert, valueType: type, data } = message
+  const { text, inert, valueType: type, data, plain, isPlain } = message
+  if (isPlain) return { text, inert, type, data: plain }
   if (data === undefined) return { text, inert, type }
   // Most callers look at the text only: the data is decoded when it is first read.
   let decoded: { value: unknown } | undefined

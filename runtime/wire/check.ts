@@ -11,6 +11,31 @@ export const int: Check<number> = (value): value is number => Number.isSafeInteg
 export const bool: Check<boolean> = (value) => typeof value === "boolean"
 export const bytes: Check<Uint8Array> = (value) => value instanceof Uint8Array
 
+/** What a message carries as it is, exactly: no -0, no lone surrogate, no bigint. Everything else travels as an encoded value. */
+export type PlainValue = string | number | boolean | null | undefined
+
+export function isPlainValue(value: unknown): value is PlainValue {
+  switch (typeof value) {
+    case "number":
+      return value !== 0 || !Object.is(value, -0)
+    case "string":
+      return isWellFormed(value)
+    case "boolean":
+    case "undefined":
+      return true
+    default:
+      return value === null
+  }
+}
+
+export const plain: Check<PlainValue> = isPlainValue
+
+const loneSurrogate = /\p{Surrogate}/u
+
+function isWellFormed(text: string): boolean {
+  return !loneSurrogate.test(text)
+}
+
 export function optional<T>(check: Check<T>): Check<T | undefined> {
   return (value): value is T | undefined => value === undefined || check(value)
 }

@@ -7,7 +7,7 @@
 //   fromWorker worker -> embedder, the same socket: what came of it
 //   toHost     embedder -> host main thread, over the control channel: threads, interrupts, answers to synchronous calls
 //   fromHost   host main thread -> embedder, the same channel: readiness, heartbeat, lost threads, synchronous calls
-import { bool, bytes, int, lazy, list, num, oneOf, optional, record, str } from "./check.ts"
+import { bool, bytes, int, lazy, list, num, oneOf, optional, plain, record, str } from "./check.ts"
 import type { Check, Checked, Fields } from "./check.ts"
 
 /** Changes whenever a message changes; a host that says another one is refused at its handshake. */
@@ -24,6 +24,8 @@ const definition = record({
 })
 const local = record({ name: str, readonly: bool })
 const group = record({ names: list(str), bytes })
+/** A binding whose value a message carries as it is. */
+const plainBinding = record({ name: str, value: plain })
 const ephemeral = record({ name: str, what: str })
 const frame = record({ name: optional(str), file: str, line: int, column: int })
 const span = record({ start: int, end: int, line: int, column: int })
@@ -53,6 +55,7 @@ const error: Check<ErrorRecord> = record({
 const checkpoint = record({
   definitions: list(definition),
   locals: list(local),
+  plain: list(plainBinding),
   groups: list(group),
   lost: list(record({ name: str, reason: str })),
   lastValue: optional(bytes),
@@ -67,6 +70,8 @@ const delta = record({
   set: optional(list(local)),
   removed: optional(list(str)),
   cleared: optional(bool),
+  /** Bindings with plain values. */
+  plain: optional(list(plainBinding)),
   /** Groups encoded again; each replaces what its names had before. */
   groups: optional(list(group)),
   /** Names that are bound to something that cannot be encoded. */
@@ -115,6 +120,9 @@ export const fromWorker = {
     inert: bool,
     valueType: str,
     data: optional(bytes),
+    /** The result itself, when it is plain; `isPlain` says so. */
+    plain,
+    isPlain: bool,
     error: optional(error),
     exitCode: optional(int),
     delta: optional(delta),
@@ -128,7 +136,7 @@ export const fromWorker = {
     /** Microseconds in the worker: compile, run, commit. */
     times: list(num),
   }),
-  /** The eval was revoked before it began: nothing of it ran. */
+  /** The eval was revoked or settled before it began: nothing of it ran. */
   skipped: message(69, { seq: int, evalId: str }),
   /** The worker does not hold the session at that commit and got no checkpoint: nothing of the eval ran. */
   missing: message(70, { seq: int, evalId: str }),

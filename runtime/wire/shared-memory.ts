@@ -26,14 +26,25 @@ export function allocateSharedWords(): SharedWords {
 /** The worker's side: true when the eval may begin. */
 export function enter(words: SharedWords, seq: number): boolean {
   Atomics.store(words, BEGUN, seq)
-  const from = Atomics.load(words, FENCE_FROM)
-  if (from !== 0 && seq >= from && seq <= Atomics.load(words, FENCE_TO)) return false
+  if (isFenced(words, seq)) return false
   Atomics.store(words, ENTERED, seq)
   return true
 }
 
+function isFenced(words: SharedWords, seq: number): boolean {
+  for (;;) {
+    const from = Atomics.load(words, FENCE_FROM)
+    if (from === 0 || seq < from) return false
+    const to = Atomics.load(words, FENCE_TO)
+    // Both words belong to one fence only when the first still stands: starts never come back.
+    if (Atomics.load(words, FENCE_FROM) === from) return seq <= to
+  }
+}
+
 /** The host's side: fences `from` to `to` and returns the last eval that has begun: up to it, nothing was taken back. */
 export function raiseFence(words: SharedWords, from: number, to: number): number {
+  // Down first: the new end with the old start would hold what lies between two fences.
+  Atomics.store(words, FENCE_FROM, 0)
   Atomics.store(words, FENCE_TO, to)
   Atomics.store(words, FENCE_FROM, from)
   return Atomics.load(words, BEGUN)

@@ -213,10 +213,12 @@ class Worker {
       this.#residents.delete(message.session)
     } else {
       const { delta, rejected } = resident.commitEval(evl, this.#compiled.get(evl)!, how)
-      if (how === "ok" && outcome.valueType !== "undefined") {
-        const data = resident.encodeResult(valueDataBytesMax)
-        if (data !== undefined) outcome.data = data
-        delta.lastValue = data ?? new Uint8Array(0)
+      if (how === "ok") {
+        const result = resident.takeResult(valueDataBytesMax)
+        Object.assign(outcome, result)
+        // What cannot be kept must not leave an older `_` behind.
+        if (result === undefined) delta.lastValue = new Uint8Array(0)
+        else if ("data" in result) delta.lastValue = result.data
       }
       if (how === "threw") delta.lastError = resident.encodeError(valueDataBytesMax) ?? new Uint8Array(0)
       outcome.delta = delta
@@ -238,8 +240,7 @@ class Worker {
   #settle(evalId: string, how: "interrupted" | "timeout"): void {
     const queued = this.#queue.findIndex((it) => it.evalId === evalId)
     if (queued !== -1) {
-      // The embedder has settled it already.
-      this.#queue.splice(queued, 1)
+      for (const { seq } of this.#queue.splice(queued, 1)) this.#link.send("skipped", { seq, evalId })
       return
     }
     const evl = this.#parked.get(evalId) ?? (this.#current?.message.evalId === evalId ? this.#current : undefined)
@@ -257,6 +258,8 @@ class Worker {
       text: "",
       inert: true,
       valueType: "undefined",
+      plain: undefined,
+      isPlain: false,
       queued: evl.queue.length,
       omittedBytes: evl.omittedBytes,
       realmKept: true,

@@ -8,8 +8,10 @@ import { compileDefinitions } from "../language/compile.ts"
 import type { KeptDefinition } from "../language/compile.ts"
 import type { NameKind, NameTable } from "../language/transform.ts"
 import type { HostFunction } from "../../stdlib/bridge.ts"
+import { isPlainValue } from "../wire/check.ts"
+import type { PlainValue } from "../wire/check.ts"
 import type { Primitive } from "../../stdlib/intrinsics.ts"
-import { formatVersion, opNull } from "../wire/values/format.ts"
+import { formatVersion } from "../wire/values/format.ts"
 import { packValue } from "../wire/values/pack.ts"
 import { foldQueue, validateWrites } from "../wire/mutations.ts"
 import type { Checkpoint, DefinitionRecord, Delta, Rejection } from "../wire/schema.ts"
@@ -39,12 +41,15 @@ const unitsKept = 256
 // later, since its timers are cancelled; with one, any later commit may contain its work, so every later commit encodes everything.
 const lingeringCode = /\b(?:async|await|then|Promise|queueMicrotask|FinalizationRegistry)\b/
 
+// Ways to the global object. Listing its properties takes as long as a short eval, so it is done only once one of these was seen.
+const globalReachingCode = /\b(?:globalThis|eval|Function|constructor)\b/
+
 export class Resident implements NameTable {
   readonly session: string
   readonly realm: Realm
   commit: number
   /** Scripts by file name, for positions in stacks. */
-  readonly units = new Map<string, { unit: Compiled["unit"]; file: string }>()
+  readonly units = new Map<string, { unit: Compiled["unit"]; file: string; made?: unknown }>()
   #definitions = new Map<string, Definition>()
   readonly #captured = new Set<string>()
   readonly #referenced = new Set<string>()
@@ -55,6 +60,7 @@ export class Resident implements NameTable {
   #stale: string[] = []
   readonly #changedDefinitions = new Set<string>()
   #mayLinger = false
+  #mayReachGlobal = false
   #retargets = 0
 
   constructor(session: string, commit: number, checkpoint: Checkpoint, bundle: Script, host: HostFunction) {
@@ -87,15 +93,15 @@ export class Resident implements NameTable {
 
   /** Starts a compiled submission; true when it ended at once. Must be called inside the eval's async context. */
   start({ unit, script }: Compiled, source: string, file: string): boolean {
-    this.#remember(unit, file)
+    const made = this.#made(unit, script, file)
     for (const name of unit.captures) this.#captured.add(name)
-    this.#mayLinger ||= lingeringCode.test(source)
+    this.#look(source)
     this.#stale = []
     if (unit.replaces.length > 0) this.#retarget(unit.replaces)
     const { api } = this.realm
     const names = this.realm.list(unit.definitions.map((it) => it.name))
     const privates = this.realm.list(unit.definitions.map((it) => it.hasPrivateNames))
-    return api.start(this.realm.run(script) as Parameters<typeof api.start>[0], names, privates)
+    return api.start(made as Parameters<typeof api.start>[0], names, privates)
   }
 
   /** Folds the queue, ends the run and gathers what changed since the last commit. */
@@ -147,11 +153,12 @@ export class Resident implements NameTable {
       isEphemeral: (name) => this.#ephemeral.has(name),
       referenced: this.#referenced,
     })
-    const { groups, ephemeral, late } = this.#encode(touched, new Set(assigned))
+    const { plain, groups, ephemeral, late } = this.#encode(touched, new Set(assigned))
     const delta: Delta = {}
     if (assigned.length > 0) delta.set = assigned.map((name) => ({ name, readonly: this.kind(name) === "readonly" }))
     if (removed.length > 0) delta.removed = removed.filter((name) => !removedDefinitions.includes(name))
     if (folded.cleared) delta.cleared = true
+    if (plain.length > 0) delta.plain = plain
     if (groups.length > 0) delta.groups = groups
     if (ephemeral.length > 0) delta.ephemeral = ephemeral
     if (definitions.length > 0) delta.definitions = definitions
@@ -177,20 +184,16 @@ export class Resident implements NameTable {
     return { text, inert, valueType: type }
   }
 
-  /** The result as bytes, when it can leave the realm and is within the limit. */
-  encodeResult(bytesMax: number): Uint8Array | undefined {
+  /** The result itself when it is plain; else as bytes, when it can leave the realm and is within the limit. */
+  takeResult(bytesMax: number): { isPlain: true; plain: PlainValue } | { data: Uint8Array } | undefined {
     const { api } = this.realm
     if (api.isResultPrimitive()) {
-      const value = api.resultPrimitive()
-      if (typeof value !== "string" || value.length <= bytesMax) {
-        return packValue({
-          table: value === null ? [formatVersion, 0, null, opNull] : [formatVersion, 0, value],
-          chunks: [],
-        })
-      }
+      const plain = api.resultPrimitive()
+      if (isPlainValue(plain) && (typeof plain !== "string" || plain.length <= bytesMax))
+        return { isPlain: true, plain }
     }
     const encoded = api.encodeResult(bytesMax)
-    return "table" in encoded ? packValue(encoded) : undefined
+    return "table" in encoded ? { data: packValue(encoded) } : undefined
   }
 
   encodeError(bytesMax: number): Uint8Array | undefined {
@@ -200,16 +203,29 @@ export class Resident implements NameTable {
 
   // Inside
 
-  #remember(unit: Compiled["unit"], file: string): void {
+  #look(source: string): void {
+    this.#mayLinger ||= lingeringCode.test(source)
+    this.#mayReachGlobal ||= globalReachingCode.test(source)
+  }
+
+  /** The unit as the realm has it. One without definitions keeps no state, so a repeated submission finds it made already. */
+  #made(unit: Compiled["unit"], script: Script, file: string): unknown {
+    const before = this.units.get(unit.filename)
     this.units.delete(unit.filename)
-    this.units.set(unit.filename, { unit, file })
+    const made = before?.made ?? this.realm.run(script)
+    this.units.set(unit.filename, unit.definitions.length === 0 ? { unit, file, made } : { unit, file })
     if (this.units.size > unitsKept) this.units.delete(this.units.keys().next().value!)
+    return made
   }
 
   #build(checkpoint: Checkpoint): void {
     const { api } = this.realm
     const readonly = new Map(checkpoint.locals.map((local) => [local.name, local.readonly]))
     const failed = this.#buildDefinitions(checkpoint)
+    for (const { name, value } of checkpoint.plain) {
+      api.setPrimitive(name, value, readonly.get(name) ?? false)
+      this.#encoded.set(name, { names: [name], print: printOfPrimitive(value) })
+    }
     for (const { names, bytes } of checkpoint.groups) {
       const { table, chunks } = this.realm.table(bytes)
       const flags = names.map((name) => readonly.get(name) ?? false)
@@ -243,7 +259,7 @@ export class Resident implements NameTable {
     // Locals are not bound yet, and lost ones will throw when they are read: definitions reach both through their cells.
     const kinds = new Map<string, NameKind>(locals.map(({ name, readonly }) => [name, readonly ? "readonly" : "local"]))
     for (const record of records) {
-      this.#mayLinger ||= lingeringCode.test(record.source)
+      this.#look(record.source)
       this.#definitions.set(record.name, { record, reads: [], readsWhenMade: [], hasPrivateNames: false })
       if (isType(record.kind)) continue
       const { name, kind, source, file, line, column } = record
@@ -348,10 +364,8 @@ export class Resident implements NameTable {
     return own
   }
 
-  #encode(
-    touched: Touched | "all",
-    assigned: ReadonlySet<string>,
-  ): { groups: Delta["groups"] & object; ephemeral: Delta["ephemeral"] & object; late: string[] } {
+  #encode(touched: Touched | "all", assigned: ReadonlySet<string>) {
+    const plain: Delta["plain"] & object = []
     const groups: Delta["groups"] & object = []
     const late: string[] = []
     // Changed, and not by anything that this eval's code could reach: by code of an earlier one.
@@ -372,9 +386,10 @@ export class Resident implements NameTable {
       if (!isSame && before !== undefined && isLate(name)) late.push(name)
       const names = [name]
       this.#encoded.set(name, { names, print })
-      groups.push({ names, bytes: packPrimitiveBinding(name, value) })
+      if (isPlainValue(value)) plain.push({ name, value })
+      else groups.push({ names, bytes: packValue({ table: [formatVersion, 1, name, value], chunks: [] }) })
     }
-    if (objects.length === 0) return { groups, ephemeral: [], late }
+    if (objects.length === 0) return { plain, groups, ephemeral: [], late }
     const encoded = this.realm.encode(objects)
     this.#noteReferenced()
     for (const { name } of encoded.ephemeral) {
@@ -393,7 +408,7 @@ export class Resident implements NameTable {
       }
       if (isChanged) groups.push(group)
     }
-    return { groups, ephemeral: encoded.ephemeral, late }
+    return { plain, groups, ephemeral: encoded.ephemeral, late }
   }
 
   /** Touched locals with all that share a group with them; every local when anything may have changed. */
@@ -414,7 +429,7 @@ export class Resident implements NameTable {
       for (const name of copyStrings(this.realm.api.changedDefinitions(this.realm.list(asked))))
         this.#changedDefinitions.add(name)
     }
-    const globals = this.realm.addedGlobals().map((name) => `globalThis.${name}`)
+    const globals = this.#mayReachGlobal ? this.realm.addedGlobals().map((name) => `globalThis.${name}`) : []
     if (this.#changedDefinitions.size === 0) return globals
     return [...globals, ...Array.from(this.#changedDefinitions, (name) => `${name} (data put on the definition)`)]
   }
@@ -443,12 +458,6 @@ function printOfPrimitive(value: Primitive): string {
   if (typeof value === "string")
     return value.length <= comparedBytesMax ? `string ${value}` : `text ${fingerprint(Buffer.from(value, "utf16le"))}`
   return `${typeof value} ${Object.is(value, -0) ? "-0" : String(value)}`
-}
-
-function packPrimitiveBinding(name: string, value: Primitive): Uint8Array {
-  const table: Primitive[] = [formatVersion, 1, name, value]
-  if (value === null) table.push(opNull)
-  return packValue({ table, chunks: [] })
 }
 
 function fingerprint(bytes: Uint8Array): string {

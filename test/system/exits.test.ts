@@ -37,7 +37,7 @@ const look = `({
   added: typeof added === "undefined" ? "absent" : added(),
 })`
 
-const untouched = {
+const untouched: Record<string, string> = {
   own: "old",
   fresh: "absent",
   kept: "old",

@@ -10,6 +10,8 @@
 
 import { Packr, Unpackr } from "msgpackr"
 import { typedArrayByteLength, typedArrayName, typedArraySet, type Primitive } from "../../../stdlib/intrinsics.ts"
+import type { PlainValue } from "../check.ts"
+import { formatVersion, opNull } from "./format.ts"
 import { MalformedValueError } from "./malformed.ts"
 
 /** Distinguishes encoded values from other msgpack, and this envelope from a later one. */
@@ -68,6 +70,11 @@ export function packValue(value: PackedInput): Uint8Array {
     chunks.push(copy)
   }
   return packr.pack([magic, items, exceptions, chunks])
+}
+
+/** The bytes that the encoder would give for a plain value, which needs no encoder and so no realm. */
+export function packPlainValue(value: PlainValue): Uint8Array {
+  return packValue({ table: value === null ? [formatVersion, 0, null, opNull] : [formatVersion, 0, value], chunks: [] })
 }
 
 /** Throws `MalformedValueError` for bytes `packValue` did not make. Chunks may share the memory of `bytes`. */

@@ -1,0 +1,131 @@
+// One sample of every message of the vocabulary, with every optional field present: what tests of the wire send.
+import { fromHost, fromWorker, toHost, toWorker } from "../../../runtime/wire/schema.ts"
+import type { Checkpoint, Delta, FieldsOf, Vocabulary } from "../../../runtime/wire/schema.ts"
+
+type Samples<V extends Vocabulary> = { [K in keyof V]: Required<FieldsOf<V[K]>> }
+
+const definition = {
+  name: "f",
+  kind: "function",
+  source: "function f() {}",
+  file: "a.ts",
+  line: 1,
+  column: 2,
+  dependencies: ["g"],
+}
+const span = { start: 0, end: 1, line: 1, column: 1 }
+const error = {
+  name: "Error",
+  message: "m",
+  kind: "k",
+  stack: [{ name: "f", file: "a.ts", line: 1, column: 1 }],
+  spans: [span],
+  rendered: "Error: m",
+  cause: { name: "Error", message: "c", stack: [], spans: [], rendered: "" },
+  errors: [{ name: "Error", message: "e", stack: [], spans: [], rendered: "" }],
+  properties: [{ key: "a", text: "1" }],
+}
+// A Buffer, as bytes come out of the packer.
+const bytes: Uint8Array = Buffer.from([1, 2, 3])
+
+export const sampleCheckpoint: Checkpoint = {
+  definitions: [definition],
+  locals: [{ name: "x", readonly: false }],
+  plain: [{ name: "z", value: 1 }],
+  groups: [{ names: ["x"], bytes }],
+  lost: [{ name: "y", reason: "gone" }],
+  lastValue: bytes,
+  lastError: bytes,
+  tools: ["t"],
+  kind: "repl",
+  profile: "standard",
+}
+
+export const sampleDelta: Delta = {
+  set: [{ name: "x", readonly: true }],
+  removed: ["y"],
+  cleared: false,
+  groups: [{ names: ["x"], bytes }],
+  ephemeral: [{ name: "z", what: "a promise" }],
+  definitions: [definition],
+  removedDefinitions: ["h"],
+  lastValue: bytes,
+  lastError: bytes,
+  late: ["l"],
+  realmOnly: ["globalThis.g"],
+  stale: ["s"],
+}
+
+export const toWorkerSamples: Samples<typeof toWorker> = {
+  eval: {
+    seq: 1,
+    session: "ses_a",
+    evalId: "evl_a",
+    commit: 0,
+    source: "1 + 1\u{1F600}",
+    file: "a.ts",
+    line: 1,
+    atomic: false,
+    limits: [1, 2, 3],
+    checkpoint: sampleCheckpoint,
+  },
+  settle: { evalId: "evl_a", how: "timeout" },
+  toolResult: { session: "ses_a", callId: 1, ok: true, bytes, message: "", kind: "" },
+  evict: { session: "ses_a" },
+}
+
+export const fromWorkerSamples: Samples<typeof fromWorker> = {
+  hello: { version: 1, host: "hst_a", worker: 0, token: "t" },
+  parked: { evalId: "evl_a" },
+  output: { evalId: "evl_a", stream: "stderr", text: "text", seq: 0 },
+  toolCall: { session: "ses_a", evalId: "evl_a", callId: 1, name: "t", bytes },
+  outcome: {
+    seq: 1,
+    evalId: "evl_a",
+    status: "threw",
+    text: "",
+    inert: true,
+    valueType: "undefined",
+    data: bytes,
+    plain: "text",
+    isPlain: true,
+    error,
+    exitCode: 3,
+    delta: sampleDelta,
+    rejected: [{ op: "atPut", key: "x", kind: "binding_is_definition" }],
+    queued: 0,
+    omittedBytes: 0,
+    abandoned: [{ kind: "timeout" }],
+    realmKept: true,
+    times: [0.5, 1],
+  },
+  skipped: { seq: 1, evalId: "evl_a" },
+  missing: { seq: 1, evalId: "evl_a" },
+  stray: { session: "ses_a", evalId: "evl_a", text: "late" },
+}
+
+export const toHostSamples: Samples<typeof toHost> = {
+  grow: { worker: 0, token: "t" },
+  interrupt: { request: 1, worker: 0, seq: 1, graceMs: 15 },
+  fence: { request: 1, worker: 0, from: 1, to: 2 },
+  syncReply: { worker: 0, callId: 1, ok: false, kind: "k", message: "m" },
+  shutdown: {},
+  ping: { nonce: 1 },
+}
+
+export const fromHostSamples: Samples<typeof fromHost> = {
+  ready: { version: 1, pid: 1 },
+  beat: { nonce: 1, rssBytes: 1, externalBytes: 1 },
+  interrupted: { request: 1, found: "behind", entered: 0 },
+  fenced: { request: 1, begun: 0 },
+  syncCall: { worker: 0, callId: 1, session: "ses_a", evalId: "evl_a", op: "atPut", key: "x", what: "", bytes },
+  workerGone: { worker: 0, entered: 1, because: "out-of-memory" },
+  dying: { because: "native-code", worker: 0, entered: 1 },
+}
+
+export const directions = {
+  toWorker: { vocabulary: toWorker, samples: toWorkerSamples },
+  fromWorker: { vocabulary: fromWorker, samples: fromWorkerSamples },
+  toHost: { vocabulary: toHost, samples: toHostSamples },
+  fromHost: { vocabulary: fromHost, samples: fromHostSamples },
+} as const satisfies Record<string, { vocabulary: Vocabulary; samples: object }>
