@@ -260,7 +260,7 @@ export class Nacre {
       id: `host-${++this.#hostNumber}`,
       restart: restart!,
       shutdown: hostStopMs + 1_000,
-      backoff: { minMs: 10, maxMs: 1_000 } as NonNullable<ChildSpec["backoff"]>,
+      backoff: { minMs: 10, maxMs: 1_000 },
       start: () => this.#startHost(),
     }
   }
@@ -367,7 +367,7 @@ export class Nacre {
     if (!sessionKinds.includes(kind)) {
       throw new NacreError(
         "invalid_options",
-        `Unknown session kind '${String(kind)}'; known are ${sessionKinds.join(", ")}.`,
+        `Unknown session kind '${kind as string}'; known are ${sessionKinds.join(", ")}.`,
       )
     }
     if (profile !== "minimal" && profile !== "standard") {

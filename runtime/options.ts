@@ -1,5 +1,6 @@
 // Every limit and default of a nacre, with the reason beside it. Bad options are refused here, by name, before anything starts.
 import { availableParallelism } from "node:os"
+import { inspect } from "node:util"
 import { NacreError } from "./errors.ts"
 
 export interface HostOptions {
@@ -69,7 +70,7 @@ export const defaultLimits: Limits = {
   hostStartTimeoutMs: 20_000,
   hostSilenceMs: 5_000,
   drainMs: 5_000,
-  interruptGraceMs: 15,
+  interruptGraceMs: 5,
   threadStopMs: 250,
 }
 
@@ -126,7 +127,7 @@ export function checkMilliseconds(name: string, value: unknown): void {
   if (value === undefined || (typeof value === "number" && value > 0)) return
   throw new NacreError(
     "invalid_options",
-    `${name} must be a positive number of milliseconds or Infinity, not ${String(value)}.`,
+    `${name} must be a positive number of milliseconds or Infinity, not ${inspect(value)}.`,
   )
 }
 
@@ -140,7 +141,7 @@ function withNumbers<T extends object>(group: string, defaults: T, given: Partia
     else if (typeof value !== "number" || !(value > 0) || (!Number.isInteger(value) && value !== Infinity)) {
       throw new NacreError(
         "invalid_options",
-        `Option ${group}.${name} must be a positive whole number, not ${String(value)}.`,
+        `Option ${group}.${name} must be a positive whole number, not ${inspect(value)}.`,
       )
     } else Object.assign(result, { [name]: value })
   }

@@ -128,8 +128,8 @@ export function sealBindingsView(): void {
       throw new TypeErrorOf(`A BindingsView has no '${used}': use '${right}'.`)
     },
   })
-  defineOwn(prototype, "get", wrong("get", "at") as PropertyDescriptor)
-  defineOwn(prototype, "set", wrong("set", "atPut") as PropertyDescriptor)
+  defineOwn(prototype, "get", wrong("get", "at"))
+  defineOwn(prototype, "set", wrong("set", "atPut"))
   setPrototype(BindingsView, FunctionPrototype)
   objectFreeze(prototype)
 }

@@ -22,7 +22,7 @@ export function makeConsole(bridge: Bridge): object {
   const err: Log = (...args) => write("stderr", args)
   const labelOf = (label: unknown): string => (label === undefined ? "default" : StringOf(label))
   const elapsed = (label: string): string | undefined => {
-    const since = mapGet(times, label) as number | undefined
+    const since = mapGet<number>(times, label)
     return since === undefined ? undefined : `${label}: ${NumberOf((bridge.call(opNow) as number) - since)}ms`
   }
 
@@ -47,7 +47,7 @@ export function makeConsole(bridge: Bridge): object {
     },
     count: (label?: unknown) => {
       const name = labelOf(label)
-      const next = ((mapGet(counts, name) as number | undefined) ?? 0) + 1
+      const next = (mapGet<number>(counts, name) ?? 0) + 1
       mapSet(counts, name, next)
       out(`${name}: ${next}`)
     },

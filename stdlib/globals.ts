@@ -35,7 +35,7 @@ export function installGlobals(bridge: Bridge, timers: RealmTimers, services: Re
   if (services.profile === "minimal") return
   const define = (name: string, value: unknown): void => {
     const attributes = { __proto__: null, value, writable: true, enumerable: false, configurable: true }
-    defineOwn(globalThis, name, attributes as PropertyDescriptor)
+    defineOwn(globalThis, name, attributes)
   }
   define("console", makeConsole(bridge))
   define("setTimeout", (callback: unknown, ms?: unknown, ...args: unknown[]) => timers.set(callback, ms, args, false))
@@ -46,7 +46,7 @@ export function installGlobals(bridge: Bridge, timers: RealmTimers, services: Re
   define("clearImmediate", (id: unknown) => timers.clear(id))
   define("queueMicrotask", (callback: unknown) => {
     if (typeof callback !== "function") throw new TypeErrorOf("queueMicrotask takes a function.")
-    promiseThen(new PromiseOf<void>((resolve) => resolve()), () => {
+    void promiseThen(new PromiseOf<void>((resolve) => resolve()), () => {
       try {
         callback()
       } catch (error) {

@@ -47,8 +47,8 @@ interface ClassFacts {
   readonly hasPrivateNames: boolean
 }
 
-/** `toolList` holds the tools' names, which are identifiers, with commas between them. */
-export function bootRealm(host: HostFunction, id: string, kind: string, profile: string, toolList: string) {
+/** Boots a realm that belongs to no session yet: that takes a millisecond, and a worker does it ahead of need. */
+export function bootRealm(host: HostFunction, profile: string) {
   const bridge = new Bridge(host)
   const timers = new RealmTimers(bridge)
   const instances = new WeakMapOf<object, string>()
@@ -56,7 +56,7 @@ export function bootRealm(host: HostFunction, id: string, kind: string, profile:
   const singletons = new WeakMapOf<object, string>()
   const privateNames: Record<string, boolean> = { __proto__: null } as never
   const asMade = new WeakMapOf<object, readonly unknown[]>()
-  const named: Record<string, unknown> = { __proto__: null } as never
+  const named: Record<string, unknown> = { __proto__: null }
   const held: unknown[] = newList()
   let run: Run | undefined
   let exitSignal: object | undefined
@@ -100,11 +100,11 @@ export function bootRealm(host: HostFunction, id: string, kind: string, profile:
   }
   const decodeHooks: DecodeHooks = {
     resolveReference(reference) {
-      let name = ""
-      for (let at = 2; at < reference.length; at++) name += reference[at]!
-      if (reference[0] === "d") note(name)
+      let path = ""
+      for (let at = 2; at < reference.length; at++) path += reference[at]!
+      if (reference[0] === "d") note(path)
       const found =
-        reference[0] === "i" ? intrinsics.resolve(name) : reference[0] === "d" ? environment.read(name) : named[name]
+        reference[0] === "i" ? intrinsics.resolve(path) : reference[0] === "d" ? environment.read(path) : named[path]
       if (found === undefined) unresolved = reference
       return found as object | undefined
     },
@@ -120,13 +120,13 @@ export function bootRealm(host: HostFunction, id: string, kind: string, profile:
 
   sealBindingsView()
   const source = { bridge, environment, held, encodeWrite }
-  const { Session, own } = makeSession({ id, kind }, source)
+  const facts = { id: "", kind: "" }
+  const { Session, own } = makeSession(facts, source)
   const tools = new RealmTools(bridge, encodeArguments)
   name("Session", Session)
   name("Session.own", own)
   name("BindingsView", BindingsView)
   name("Session.own.bindings", (own as { bindings: object }).bindings)
-  if (profile !== "minimal") name("tools", tools.makeTools(splitNames(toolList)))
 
   /** Definitions that encoded or decoded values referred to, since last asked. */
   let referenced: string[] = newList()
@@ -144,7 +144,7 @@ export function bootRealm(host: HostFunction, id: string, kind: string, profile:
   function textOf(object: object): string | undefined {
     const singleton = weakMapGet(singletons, object)
     if (singleton === undefined) return undefined
-    if (object === own) return `Session(${kind}: ${id})`
+    if (object === own) return `Session(${facts.kind}: ${facts.id})`
     return singleton === "tools" ? "tools" : undefined
   }
 
@@ -218,6 +218,13 @@ export function bootRealm(host: HostFunction, id: string, kind: string, profile:
     newList: (): Primitive[] => newList(),
     newBytes: (length: number): Uint8Array => new Uint8ArrayOf(length),
 
+    /** Makes it the realm of a session. `toolList`: the tools' names, which are identifiers, with commas between them. */
+    adopt(id: string, kind: string, toolList: string): void {
+      facts.id = id
+      facts.kind = kind
+      if (profile !== "minimal") name("tools", tools.makeTools(splitNames(toolList)))
+    },
+
     // Building a realm from a checkpoint
 
     /** Makes definitions; gives the message of what one threw. */
@@ -246,7 +253,7 @@ export function bootRealm(host: HostFunction, id: string, kind: string, profile:
         for (let index = 0; index < bindings.length; index++) {
           const { name: found, value } = bindings[index]!
           for (let at = 0; at < names.length; at++) {
-            if (names[at] === found) environment.setLocal(found, value, areReadonly[at]!)
+            if (names[at] === found) environment.setLocal(found, value, areReadonly[at])
           }
         }
         return undefined

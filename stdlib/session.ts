@@ -9,24 +9,28 @@ import type { ViewSource } from "./bindings-view.ts"
 import { kindError } from "./bridge.ts"
 
 export interface SessionFactsInRealm {
-  readonly id: string
-  readonly kind: string
+  id: string
+  kind: string
 }
 
 /** Makes the realm's `Session`: a sealed class-like object and the one value of it. */
 export function makeSession(facts: SessionFactsInRealm, source: ViewSource): { Session: object; own: object } {
   let allowed = true
   class Session {
-    readonly id: string
-    readonly kind: string
     readonly bindings: BindingsView
 
     constructor() {
       if (!allowed) throw new TypeErrorOf("A Session cannot be constructed: use Session.current or Session.withId(id).")
-      this.id = facts.id
-      this.kind = facts.kind
       this.bindings = new BindingsView(source)
       objectFreeze(this)
+    }
+
+    get id(): string {
+      return facts.id
+    }
+
+    get kind(): string {
+      return facts.kind
     }
 
     static get current(): Session | undefined {

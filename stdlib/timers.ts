@@ -39,7 +39,7 @@ export class RealmTimers {
 
   /** Called by the worker when a timer is due. */
   fire(id: number): void {
-    const entry = mapGet(this.#entries, id) as TimerEntry | undefined
+    const entry = mapGet<TimerEntry>(this.#entries, id)
     if (entry === undefined) return
     if (!entry.repeats) mapDelete(this.#entries as never, id)
     applyFunction(entry.callback, undefined, entry.args)

@@ -36,7 +36,7 @@ export class RealmTools {
 
   /** Called by the worker when the embedder has answered. */
   settle(callId: number, ok: boolean, value: unknown): void {
-    const call = mapGet(this.#pending, callId) as PendingCall | undefined
+    const call = mapGet<PendingCall>(this.#pending, callId)
     if (call === undefined) return
     mapDelete(this.#pending as never, callId)
     if (ok) call.resolve(value)

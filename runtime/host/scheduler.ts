@@ -28,6 +28,8 @@ const sweepMs = 10
 const settleMs = 1_000
 /** Evals a session computes apart from parked neighbours after one had to be killed. */
 const apartEvals = 10
+/** Workers that may die before an eval has begun, until it ends as lost itself: hosts that cannot be kept must not hold it for ever. */
+const returnsMax = 16
 /** Share of a host's memory limit above which half of its idle realms are dropped. */
 const crampedShare = 0.6
 /** Share above which it gets no new work and is replaced once it is idle. */
@@ -65,6 +67,8 @@ export class Scheduler {
   /** Groups that have no host with room; the next ones that come are theirs. */
   readonly #wanting = new Set<string>()
   readonly #repeated = new WeakSet<Job>()
+  /** How often a job's worker died before it had begun. */
+  readonly #returns = new WeakMap<Job, number>()
   readonly #slotHandlers: WorkerSlotHandlers
   #cancelSweep: (() => void) | undefined
   #sweptAt = 0
@@ -140,7 +144,7 @@ export class Scheduler {
     const slot = this.#hosts.get(host)
     if (slot === undefined) return
     slot.end = end
-    for (const worker of [...slot.workers]) {
+    for (const worker of slot.workers.slice()) {
       if (worker.state === "gone") this.#workerLost(slot, worker)
       else if (worker.state === "starting") this.#forgetWorker(slot, worker.index)
       // A ready one is closed by the kernel; what it wrote before is read first.
@@ -271,6 +275,7 @@ export class Scheduler {
       // Waiting for a short while is cheaper than a rebuild, and what only the realm holds cannot move at all.
       if (tenant.holdsEphemerals || (tenant.apart === 0 && !home.isSlow)) {
         home.waiting.push(job)
+        if (home.waiting.length >= stealFrom) this.#offer(tenant.group)
         return "placed"
       }
     }
@@ -365,7 +370,7 @@ export class Scheduler {
   #evictHalf(slot: HostSlot): void {
     for (const worker of slot.workers) {
       let count = Math.ceil(worker.tenants.size / 2)
-      for (const tenant of [...worker.tenants.values()]) {
+      for (const tenant of Array.from(worker.tenants.values())) {
         if (count-- === 0) break
         if (!tenant.holdsEphemerals && !isBusy(worker, tenant)) this.evict(tenant, "its host was short of memory")
       }
@@ -400,6 +405,14 @@ export class Scheduler {
     if (worker.depth === 0) this.#steal(worker)
     const slot = this.#hosts.get(worker.host)
     if (slot?.isFull) this.#recycleIfIdle(slot)
+  }
+
+  /** Much waits for one worker: an idle one of the group takes some, also one that never had work. */
+  #offer(group: string): void {
+    for (const slot of this.#hosts.values()) {
+      if (slot.group !== group) continue
+      for (const worker of slot.workers) if (worker.depth === 0 && this.#hasRoom(worker)) return this.#steal(worker)
+    }
   }
 
   /** An idle worker takes half of what waits for the busiest one of its group, when that is much. */
@@ -440,7 +453,7 @@ export class Scheduler {
   #recycleIfIdle(slot: HostSlot): void {
     if (slot.end !== undefined || slot.workers.some((worker) => worker.depth > 0 || worker.parked.size > 0)) return
     for (const worker of slot.workers) {
-      for (const tenant of [...worker.tenants.values()]) this.evict(tenant, "its host was at its memory limit")
+      for (const tenant of Array.from(worker.tenants.values())) this.evict(tenant, "its host was at its memory limit")
     }
     this.#handlers.onHostRetired(slot.host)
   }
@@ -577,7 +590,12 @@ export class Scheduler {
       if (stopping !== undefined) job.onStopped(stopping, because === "interrupted" ? "terminated" : because)
       else job.onLost(isBlamed ? because : "neighbour")
     }
-    for (const job of unbegun.toReversed()) this.#resubmit(job)
+    for (const job of unbegun.toReversed()) {
+      const returns = (this.#returns.get(job) ?? 0) + 1
+      this.#returns.set(job, returns)
+      if (returns > returnsMax) job.onLost("hosts-unstable")
+      else this.#resubmit(job)
+    }
     if (slot.end === undefined && slot.workers.length === 0) this.#grow(slot)
     this.#dropHostIfEmpty(slot)
     this.#pump()

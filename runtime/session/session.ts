@@ -18,7 +18,15 @@ import { SessionState, copyState, loseRealm, restoreState } from "./state.ts"
 export const sessionKinds = ["repl", "mcp", "lsp", "ide", "attach", "service", "unknown"] as const
 export type SessionKind = (typeof sessionKinds)[number]
 
-const evalOptions = ["timeoutMs", "atomic", "signal", "onOutput", "file", "line", "principal"]
+const evalOptionNames: readonly (keyof EvalOptions)[] = [
+  "timeoutMs",
+  "atomic",
+  "signal",
+  "onOutput",
+  "file",
+  "line",
+  "principal",
+]
 
 export interface SessionContext extends ShellContext {
   /** Starts the shell under the session supervisor; resolves when it is supervised. */
@@ -296,6 +304,7 @@ export class Session implements Tenant, ShellSession {
     if (source.length > sourceMax) {
       throw new NacreError("source_too_large", `The source has ${source.length} characters; the limit is ${sourceMax}.`)
     }
+    refuseUnknown("eval", options, evalOptionNames)
     checkMilliseconds("timeoutMs", options.timeoutMs)
     if (callingSession.getStore() === this.id && !this.isIdle) {
       const message = `Session '${this.id}' waits for the tool call that requests this eval; run it in another session or after the call.`

@@ -164,7 +164,7 @@ export class Shell {
           try {
             resolve(run())
           } catch (error) {
-            reject(error as Error)
+            reject(error)
           }
         },
       })

@@ -15,17 +15,9 @@ export const bytes: Check<Uint8Array> = (value) => value instanceof Uint8Array
 export type PlainValue = string | number | boolean | null | undefined
 
 export function isPlainValue(value: unknown): value is PlainValue {
-  switch (typeof value) {
-    case "number":
-      return value !== 0 || !Object.is(value, -0)
-    case "string":
-      return isWellFormed(value)
-    case "boolean":
-    case "undefined":
-      return true
-    default:
-      return value === null
-  }
+  if (typeof value === "number") return value !== 0 || !Object.is(value, -0)
+  if (typeof value === "string") return isWellFormed(value)
+  return value === null || value === undefined || typeof value === "boolean"
 }
 
 export const plain: Check<PlainValue> = isPlainValue

@@ -133,7 +133,7 @@ export const fromWorker = {
     abandoned: optional(list(record({ kind: str }))),
     /** False when the realm was thrown away with this eval. */
     realmKept: bool,
-    /** Microseconds in the worker: compile, run, commit. */
+    /** Milliseconds in the worker: compile, run, and from then to this message. */
     times: list(num),
   }),
   /** The eval was revoked or settled before it began: nothing of it ran. */

@@ -11,9 +11,7 @@ import type { FieldsOf, MessageOf, MessageType, Vocabulary } from "./schema.ts"
 
 // Plain maps and arrays only: no records (they keep state between messages), no extensions. Bytes are copied out of the read
 // buffer, since a ten-byte value would otherwise keep a 64 KiB chunk alive.
-const packr = new Packr({ useRecords: false, copyBuffers: true, encodeUndefinedAsNil: false } as ConstructorParameters<
-  typeof Packr
->[0])
+const packr = new Packr({ useRecords: false, copyBuffers: true, encodeUndefinedAsNil: false })
 const reserveStartSpace = 2048
 const nothing: Uint8Array = new Uint8Array(0)
 

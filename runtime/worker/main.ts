@@ -36,6 +36,7 @@ import { bundleRealmScript } from "./bundle.ts"
 import { CompileCache } from "./compile-cache.ts"
 import type { Compiled } from "./compile-cache.ts"
 import { errorRecord, kindRecord, syntaxErrorRecord } from "./error-record.ts"
+import { Realm } from "./realm.ts"
 import { Resident } from "./resident.ts"
 import { RunningEval } from "./running-eval.ts"
 import type { EvalMessage } from "./running-eval.ts"
@@ -44,6 +45,11 @@ import type { EvalMessage } from "./running-eval.ts"
 const promptFlushesMax = 64
 /** Later output of a computing eval is pushed out this often: a loop that prints would otherwise spend its time in system calls. */
 const outputFlushMs = 50
+
+/** Nearly every session's. */
+const spareProfile = "standard"
+/** Idle time before a spare realm is booted: a burst of evals must not wait for it. */
+const spareDelayMs = 3
 
 /** The task of a piscina worker: resolves when the connection has closed. */
 export function serve(task: ServeTask): Promise<void> {
@@ -61,6 +67,9 @@ class Worker {
   readonly #compiled = new WeakMap<RunningEval, Compiled>()
   readonly #bundle: Script = bundleRealmScript()
   #current: RunningEval | undefined
+  /** A realm that is booted and belongs to nobody. */
+  #spare: { profile: string; realm: Realm } | undefined
+  #isSpareDue = false
   #syncCalls = 0
   #flushedAt = 0
 
@@ -97,6 +106,7 @@ class Worker {
       },
     )
     this.#catchStrays()
+    this.#spare = { profile: spareProfile, realm: new Realm(this.#bundle, spareProfile) }
     task.port.postMessage({ threadId })
     this.#link.send("hello", { version: wireVersion, host: task.hostId, worker: task.worker, token: task.token })
   }
@@ -106,7 +116,7 @@ class Worker {
   #pump(): void {
     while (this.#current === undefined) {
       const message = this.#queue[0]
-      if (message === undefined) return
+      if (message === undefined) return this.#bootSpare()
       // What earlier evals came to must be with the kernel before other code may compute: it could not leave meanwhile, and would die
       // with the thread, so that an eval which has ended would be run again or blamed.
       if (!this.#link.flushed(() => this.#pump())) return
@@ -147,9 +157,28 @@ class Worker {
     // Its realm asks for a few things while it is booted.
     let fresh: Resident | undefined = undefined
     const host: HostFunction = (op, a, b, payload) => this.#serveRealm(fresh, op, a, b, payload)
-    fresh = new Resident(session, commit, checkpoint, this.#bundle, host)
+    fresh = new Resident(session, commit, checkpoint, this.#blankRealm(checkpoint.profile), host)
     this.#residents.set(session, fresh)
     return fresh
+  }
+
+  #blankRealm(profile: string): Realm {
+    const spare = this.#spare
+    if (spare?.profile !== profile) return new Realm(this.#bundle, profile)
+    this.#spare = undefined
+    return spare.realm
+  }
+
+  /** Boots the next session's realm while nothing else is to do. */
+  #bootSpare(): void {
+    if (this.#spare !== undefined || this.#isSpareDue) return
+    this.#isSpareDue = true
+    setTimeout(() => {
+      this.#isSpareDue = false
+      if (this.#current === undefined && this.#queue.length === 0) {
+        this.#spare ??= { profile: spareProfile, realm: new Realm(this.#bundle, spareProfile) }
+      }
+    }, spareDelayMs).unref()
   }
 
   /** The first turn has passed: the eval has ended, or it is parked. */
@@ -349,7 +378,7 @@ class Worker {
       this.#reconsider(evl)
     }
     const handle = repeats ? setInterval(run, -ms) : setTimeout(run, ms)
-    evl.timers.set(id, { handle: handle as NodeJS.Timeout, repeats })
+    evl.timers.set(id, { handle: handle, repeats })
   }
 
   #clearTimer(evl: RunningEval, id: number): void {
@@ -419,7 +448,7 @@ class Worker {
 
   #receive(callId: number): SyncReply | undefined {
     for (;;) {
-      const received = receiveMessageOnPort(this.#task.port) as { message: "ping" | SyncReply } | undefined
+      const received = receiveMessageOnPort(this.#task.port)
       if (received === undefined) return undefined
       const { message } = received
       if (message === "ping") Atomics.add(this.#task.words, TURN, 1)

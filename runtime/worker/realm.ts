@@ -23,23 +23,22 @@ export class Realm {
   readonly globals: ReadonlySet<string>
   readonly #globalCount: number
 
-  constructor(
-    bundle: Script,
-    host: HostFunction,
-    facts: { id: string; kind: string; profile: string; tools: string[] },
-  ) {
+  /** What the realm's calls go to; set by whoever takes the realm over. */
+  #host: HostFunction | undefined
+
+  /** Boots a blank realm: it belongs to no session until `adopt`. */
+  constructor(bundle: Script, profile: string) {
     const context = createContext(constants.DONT_CONTEXTIFY)
     this.#context = context
-    const boot = bundle.runInContext(context) as (
-      host: HostFunction,
-      id: string,
-      kind: string,
-      profile: string,
-      tools: string,
-    ) => RealmApi
-    this.api = boot(host, facts.id, facts.kind, facts.profile, facts.tools.join(","))
+    const boot = bundle.runInContext(context) as (host: HostFunction, profile: string) => RealmApi
+    this.api = boot((op, a, b, payload) => this.#host?.(op, a, b, payload), profile)
     this.#globalCount = this.api.globalCount()
     this.globals = new Set(Reflect.ownKeys(context).filter((key) => typeof key === "string"))
+  }
+
+  adopt(host: HostFunction, facts: { id: string; kind: string; tools: readonly string[] }): void {
+    this.#host = host
+    this.api.adopt(facts.id, facts.kind, facts.tools.join(","))
   }
 
   /** Runs a compiled script; its completion value is only ever handed back to realm-side code. */

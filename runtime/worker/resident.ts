@@ -17,7 +17,8 @@ import { foldQueue, validateWrites } from "../wire/mutations.ts"
 import type { Checkpoint, DefinitionRecord, Delta, Rejection } from "../wire/schema.ts"
 import { newScript } from "./compile-cache.ts"
 import type { Compiled } from "./compile-cache.ts"
-import { Realm, copyStrings } from "./realm.ts"
+import { copyStrings } from "./realm.ts"
+import type { Realm } from "./realm.ts"
 import type { RunningEval } from "./running-eval.ts"
 import { touchedBy } from "./touched.ts"
 import type { Touched } from "./touched.ts"
@@ -63,11 +64,13 @@ export class Resident implements NameTable {
   #mayReachGlobal = false
   #retargets = 0
 
-  constructor(session: string, commit: number, checkpoint: Checkpoint, bundle: Script, host: HostFunction) {
+  /** `realm` is a blank one of the checkpoint's profile. */
+  constructor(session: string, commit: number, checkpoint: Checkpoint, realm: Realm, host: HostFunction) {
     this.session = session
     this.commit = commit
-    const { kind, profile, tools } = checkpoint
-    this.realm = new Realm(bundle, host, { id: session, kind, profile, tools })
+    const { kind, tools } = checkpoint
+    this.realm = realm
+    realm.adopt(host, { id: session, kind, tools })
     this.#build(checkpoint)
   }
 

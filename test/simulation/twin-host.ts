@@ -321,6 +321,8 @@ export class TwinThread implements WorkerPort {
       text: "",
       inert: true,
       valueType: "undefined",
+      plain: undefined,
+      isPlain: false,
       rejected: [],
       queued: 0,
       omittedBytes: 0,

@@ -24,7 +24,7 @@ describe("the queue", () => {
     const session = await under.open()
     const first = session.eval("var log = [1]")
     const second = session.eval("log.push(2)")
-    await null
+    await Promise.resolve()
     const third = session.eval("log.push(3)")
     await first
     const fourth = session.eval("log.push(4)")

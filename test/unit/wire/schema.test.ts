@@ -65,9 +65,9 @@ test("no code means one message in one direction and another one in the other", 
 })
 
 /** The value with each of its parts, down to the last leaf, replaced by something that fits nowhere. */
-function spoilt(value: unknown, key = ""): unknown[] {
+function spoilt(value: unknown, field = ""): unknown[] {
   // Fields that hold a plain value take any: wrong is what a message would not carry exactly.
-  if (key === "value" || (key === "plain" && !Array.isArray(value))) return [-0, 1n, {}, "\ud800", Symbol("wrong")]
+  if (field === "value" || (field === "plain" && !Array.isArray(value))) return [-0, 1n, {}, "\ud800", Symbol("wrong")]
   const wrong: unknown[] = [null, Symbol("wrong")]
   if (value instanceof Uint8Array) wrong.push([...value], "bytes")
   else if (Array.isArray(value)) {
