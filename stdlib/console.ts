@@ -2,73 +2,100 @@
 //
 // Output belongs to the eval in whose context it is written. What code of an ended eval writes goes nowhere, silently: a late log line
 // must not throw into a callback that can do nothing about it.
-import { MapOf, mapDelete, mapGet, mapSet, NumberOf, stringRepeat, stringSlice, StringOf } from "./intrinsics.ts"
+import {
+  listOf,
+  MapOf,
+  mapDelete,
+  mapGet,
+  mapSet,
+  NumberOf,
+  stringRepeat,
+  stringSlice,
+  StringOf,
+} from "./intrinsics.ts"
 import { opNow, opOutput } from "./bridge.ts"
 import type { Bridge } from "./bridge.ts"
 import { formatConsole } from "./format-console.ts"
-
-type Log = (...args: unknown[]) => void
 
 export function makeConsole(bridge: Bridge): object {
   const counts = new MapOf<string, number>()
   const times = new MapOf<string, number>()
   let indent = 0
 
-  const write = (stream: "stdout" | "stderr", args: unknown[]): void => {
+  const write = (stream: "stdout" | "stderr", args: ArrayLike<unknown>): void => {
     const text = formatConsole(args)
     bridge.call(opOutput, stream, indent === 0 ? `${text}\n` : `${indented(text, stringRepeat("  ", indent))}\n`)
   }
-  const out: Log = (...args) => write("stdout", args)
-  const err: Log = (...args) => write("stderr", args)
+  const line = (text: string, args: ArrayLike<unknown> = none, from = 0): void =>
+    write("stdout", listOf(args, from, text))
   const labelOf = (label: unknown): string => (label === undefined ? "default" : StringOf(label))
   const elapsed = (label: string): string | undefined => {
     const since = mapGet<number>(times, label)
     return since === undefined ? undefined : `${label}: ${NumberOf((bridge.call(opNow) as number) - since)}ms`
   }
 
+  // `arguments` and not rest parameters that are spread again: spreading asks `Array.prototype` how to iterate, which is the session's.
   return {
-    log: (...args: unknown[]) => out(...args),
-    info: (...args: unknown[]) => out(...args),
-    debug: (...args: unknown[]) => out(...args),
-    dir: (value: unknown) => out(value),
-    table: (value: unknown) => out(value),
-    error: (...args: unknown[]) => err(...args),
-    warn: (...args: unknown[]) => err(...args),
-    trace: (...args: unknown[]) => err("Trace:", ...args),
-    assert: (condition: unknown, ...args: unknown[]) => {
-      if (!condition) err("Assertion failed", ...args)
+    log() {
+      write("stdout", arguments)
     },
-    group: (...args: unknown[]) => {
-      if (args.length > 0) out(...args)
+    info() {
+      write("stdout", arguments)
+    },
+    debug() {
+      write("stdout", arguments)
+    },
+    dir(_value: unknown) {
+      write("stdout", listOf(arguments))
+    },
+    table(_value: unknown) {
+      write("stdout", listOf(arguments))
+    },
+    error() {
+      write("stderr", arguments)
+    },
+    warn() {
+      write("stderr", arguments)
+    },
+    trace() {
+      write("stderr", listOf(arguments, 0, "Trace:"))
+    },
+    assert(condition: unknown) {
+      if (!condition) write("stderr", listOf(arguments, 1, "Assertion failed"))
+    },
+    group() {
+      if (arguments.length > 0) write("stdout", arguments)
       indent += 1
     },
-    groupEnd: () => {
+    groupEnd() {
       if (indent > 0) indent -= 1
     },
-    count: (label?: unknown) => {
+    count(label?: unknown) {
       const name = labelOf(label)
       const next = (mapGet<number>(counts, name) ?? 0) + 1
       mapSet(counts, name, next)
-      out(`${name}: ${next}`)
+      line(`${name}: ${next}`)
     },
-    countReset: (label?: unknown) => {
+    countReset(label?: unknown) {
       mapDelete(counts as never, labelOf(label))
     },
-    time: (label?: unknown) => {
+    time(label?: unknown) {
       mapSet(times, labelOf(label), bridge.call(opNow) as number)
     },
-    timeLog: (label?: unknown, ...args: unknown[]) => {
-      const line = elapsed(labelOf(label))
-      if (line !== undefined) out(line, ...args)
+    timeLog(label?: unknown) {
+      const text = elapsed(labelOf(label))
+      if (text !== undefined) line(text, arguments, 1)
     },
-    timeEnd: (label?: unknown) => {
+    timeEnd(label?: unknown) {
       const name = labelOf(label)
-      const line = elapsed(name)
+      const text = elapsed(name)
       mapDelete(times as never, name)
-      if (line !== undefined) out(line)
+      if (text !== undefined) line(text)
     },
   }
 }
+
+const none: ArrayLike<unknown> = { length: 0 }
 
 function indented(text: string, by: string): string {
   let result = by

@@ -6,6 +6,7 @@
 // All of it is made of realm-side code. V8's own `console` would write nowhere, and the streaming half of WebAssembly gives promises of
 // the outer realm, from which code could climb out.
 import {
+  listOf,
   defineOwn,
   deleteOwn,
   objectFreeze,
@@ -38,9 +39,15 @@ export function installGlobals(bridge: Bridge, timers: RealmTimers, services: Re
     defineOwn(globalThis, name, attributes)
   }
   define("console", makeConsole(bridge))
-  define("setTimeout", (callback: unknown, ms?: unknown, ...args: unknown[]) => timers.set(callback, ms, args, false))
-  define("setInterval", (callback: unknown, ms?: unknown, ...args: unknown[]) => timers.set(callback, ms, args, true))
-  define("setImmediate", (callback: unknown, ...args: unknown[]) => timers.set(callback, 0, args, false))
+  define("setTimeout", function setTimeout(callback: unknown, ms?: unknown) {
+    return timers.set(callback, ms, listOf(arguments, 2), false)
+  })
+  define("setInterval", function setInterval(callback: unknown, ms?: unknown) {
+    return timers.set(callback, ms, listOf(arguments, 2), true)
+  })
+  define("setImmediate", function setImmediate(callback: unknown) {
+    return timers.set(callback, 0, listOf(arguments, 1), false)
+  })
   define("clearTimeout", (id: unknown) => timers.clear(id))
   define("clearInterval", (id: unknown) => timers.clear(id))
   define("clearImmediate", (id: unknown) => timers.clear(id))

@@ -248,3 +248,11 @@ export const regExpReplace = uncurryThis(RegExp.prototype[Symbol.replace]) as un
   text: string,
   replacement: string,
 ) => string
+
+/** The items of an argument list from `from` on, with `first` in front when it is given; a list without prototype. */
+export function listOf(args: ArrayLike<unknown>, from = 0, first?: string): unknown[] {
+  const list: unknown[] = newList()
+  if (first !== undefined) list[0] = first
+  for (let index = from; index < args.length; index++) list[list.length] = args[index]
+  return list
+}

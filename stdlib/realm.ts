@@ -187,7 +187,7 @@ export function bootRealm(host: HostFunction, profile: string) {
   function onDefined(definition: string, value: unknown): void {
     if ((typeof value !== "object" || value === null) && typeof value !== "function") return
     weakMapSet(instances, value, definition)
-    weakMapSet(asMade, value, dataOf(value))
+    weakMapSet(asMade, value, definitionData(value))
     if (typeof value !== "function") return
     const prototype = descriptorOf(value, "prototype")
     if (prototype === undefined || prototype.writable === true || typeof prototype.value !== "object") return
@@ -395,7 +395,7 @@ function isPlainPrimitive(value: unknown): boolean {
 }
 
 /** An object's own keys and values, and for a function those of its prototype: what a definition's data is compared by. */
-function dataOf(value: object): readonly unknown[] {
+function definitionData(value: object): readonly unknown[] {
   const data: unknown[] = newList()
   addData(data, value)
   if (typeof value === "function") {
@@ -416,7 +416,7 @@ function addData(data: unknown[], object: object): void {
 }
 
 function isAsMade(value: object, made: readonly unknown[]): boolean {
-  const now = dataOf(value)
+  const now = definitionData(value)
   if (now.length !== made.length) return false
   for (let index = 0; index < now.length; index++) if (!isSame(now[index], made[index])) return false
   return true

@@ -48,15 +48,22 @@ export class RealmTools {
     mapDelete(this.#pending as never, callId)
   }
 
-  #makeTool(name: string): (...args: unknown[]) => Promise<unknown> {
-    const call = (args: unknown[]): Promise<unknown> =>
+  #makeTool(name: string): () => Promise<unknown> {
+    const call = (args: ArrayLike<unknown>): Promise<unknown> =>
       new PromiseOf((resolve, reject) => {
-        const payload = this.#encode(args, `An argument of tools.${name}`)
+        // An ordinary array for whoever receives it, filled without asking its prototype.
+        const list: unknown[] = []
+        for (let index = 0; index < args.length; index++) putOwn(list, index, args[index])
+        const payload = this.#encode(list, `An argument of tools.${name}`)
         const callId = ++this.#last
         this.#bridge.callOutside(`Calling tools.${name}`, opToolCall, callId, name, payload)
         mapSet(this.#pending, callId, { resolve, reject })
       })
-    const named = { [name]: (...args: unknown[]) => call(args) }
+    const named = {
+      [name]() {
+        return call(arguments)
+      },
+    }
     return objectFreeze(named[name]!)
   }
 }

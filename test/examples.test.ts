@@ -25,7 +25,7 @@ interface Example {
 function examplesOf(page: string): Example[] {
   const text = readFileSync(join(root, page), "utf8")
   const found: Example[] = []
-  for (const match of text.matchAll(/^```ts\n([\s\S]*?)^```\n(?:\s*^```text\n([\s\S]*?)^```\n)?/gm)) {
+  for (const match of text.matchAll(/^```ts\n([\s\S]*?)^```\n(?:(?:(?!```).*\n){0,3}```text\n([\s\S]*?)^```\n)?/gm)) {
     if (/from "nacre(\/\w+)?"/.test(match[1]!)) found.push({ code: match[1]!, output: match[2] ?? "" })
   }
   return found

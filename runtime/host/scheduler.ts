@@ -174,13 +174,14 @@ export class Scheduler {
   describe(): {
     host: HostPort
     group: string | undefined
-    workers: { index: number; inFlight: number; parked: number; residents: number }[]
+    workers: { index: number; isReady: boolean; inFlight: number; parked: number; residents: number }[]
   }[] {
     return Array.from(this.#hosts.values(), ({ host, group, workers }) => ({
       host,
       group,
       workers: workers.map((worker) => ({
         index: worker.index,
+        isReady: worker.state === "ready",
         inFlight: worker.depth,
         parked: worker.parked.size,
         residents: worker.tenants.size,

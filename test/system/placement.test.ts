@@ -7,7 +7,9 @@ const under = useNacre({ hosts: { min: 2, max: 2 } })
 
 test("sessions built one after another spread over the hosts", async () => {
   await until("two hosts with a thread", () => {
-    const hosts = under.nacre.placement().filter(({ group, workers }) => group !== undefined && workers.length > 0)
+    const hosts = under.nacre
+      .placement()
+      .filter(({ group, workers }) => group !== undefined && workers.some(({ isReady }) => isReady))
     return hosts.length === 2
   })
   const sessions = await Promise.all(Array.from({ length: 8 }, () => under.open()))
