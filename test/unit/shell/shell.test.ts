@@ -71,7 +71,7 @@ test("an invariant that breaks while an eval ends crashes the shell, and the eva
   const first = shell.eval("evl_1", "1", {})
   const second = shell.eval("evl_2", "2", {})
   jobs[0]!.onBegun()
-  jobs[0]!.onOutcome({ ...outcome, evalId: "evl_1", queued: 5 } as never)
+  jobs[0]!.onOutcome({ ...outcome, evalId: "evl_1", queued: 5 })
   expect(await first).toMatchObject({ evalId: "evl_1", status: "crashed", because: "shell-failed" })
   expect(await second).toMatchObject({ evalId: "evl_2", status: "interrupted", because: "shell-failed" })
   expect(String(exits[0])).toContain("Broken invariant")
