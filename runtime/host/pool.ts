@@ -19,6 +19,8 @@ export interface PoolOptions {
   heapMegabytesMax: number
   threadStopMs: number
   syncCallTimeoutMs: number
+  /** The file of the task, when it is not the worker's own. */
+  workerFile?: string
 }
 
 export interface PoolHandlers {
@@ -49,7 +51,7 @@ export class ThreadPool {
     this.#options = options
     this.#handlers = handlers
     this.#piscina = new Piscina({
-      filename: entryPath("runtime/worker/main"),
+      filename: options.workerFile ?? entryPath("runtime/worker/main"),
       minThreads: 1,
       maxThreads: options.threadsMax,
       idleTimeout: Infinity,

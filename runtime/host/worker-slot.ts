@@ -162,8 +162,15 @@ export class WorkerSlot {
       deadlineAt: Infinity,
       stopping: undefined,
     }
+    try {
+      this.#link!.send("eval", request)
+    } catch (error) {
+      // Its state is above what a frame may hold. That is this eval's end, and nobody else's: whoever called must go on.
+      this.#disown(tenant)
+      job.onLost(`unsendable: ${(error as Error).message}`)
+      return
+    }
     this.inFlight.push(dispatched)
-    this.#link!.send("eval", request)
     this.#lastSentSeq = seq
     if (this.inFlight.length === 1) this.#begin(dispatched)
   }

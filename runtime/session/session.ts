@@ -4,9 +4,8 @@
 // notices, since everything a session promises (one outcome per eval, in order; what is committed stays) is kept across both.
 import type { Process, ProcessLike, StartContext } from "../../supervisor/index.ts"
 import { NacreError } from "../errors.ts"
-import { refuseUnknown } from "../options.ts"
 import type { Tenant, WorkerSlot } from "../host/worker-slot.ts"
-import { checkMilliseconds } from "../options.ts"
+import { checkMilliseconds, refuseUnknown } from "../options.ts"
 import { Shell } from "../shell/shell.ts"
 import type { EvalOptions, ShellContext, ShellSession } from "../shell/shell.ts"
 import { callingSession } from "../shell/tool-calls.ts"
@@ -47,6 +46,22 @@ export interface SessionFacts {
   readonly tools: ReadonlyMap<string, Tool>
   readonly evalTimeoutMs: number | undefined
   readonly idleMs: number | undefined
+}
+
+/** Throws `invalid_options` naming the first option that is unknown or misshapen. */
+function checkEvalOptions(options: EvalOptions): void {
+  const { timeoutMs, atomic, signal, onOutput, file, line, principal } = options
+  refuseUnknown("eval", options, evalOptionNames)
+  checkMilliseconds("timeoutMs", timeoutMs)
+  const expect = (isFine: boolean, name: string, what: string, value: unknown): void => {
+    if (!isFine) throw new NacreError("invalid_options", `${name} must be ${what}, not ${String(value)}.`)
+  }
+  expect(atomic === undefined || typeof atomic === "boolean", "atomic", "true or false", atomic)
+  expect(signal === undefined || signal instanceof AbortSignal, "signal", "an AbortSignal", signal)
+  expect(onOutput === undefined || typeof onOutput === "function", "onOutput", "a function", onOutput)
+  expect(principal === undefined || typeof principal === "string", "principal", "a string", principal)
+  expect(file === undefined || typeof file === "string", "file", "a string", file)
+  expect(line === undefined || (Number.isSafeInteger(line) && line >= 1), "line", "a whole number from 1", line)
 }
 
 /** What `run` throws when the code did not end with a value. `outcome` holds everything that is known. */
@@ -304,8 +319,7 @@ export class Session implements Tenant, ShellSession {
     if (source.length > sourceMax) {
       throw new NacreError("source_too_large", `The source has ${source.length} characters; the limit is ${sourceMax}.`)
     }
-    refuseUnknown("eval", options, evalOptionNames)
-    checkMilliseconds("timeoutMs", options.timeoutMs)
+    checkEvalOptions(options)
     if (callingSession.getStore() === this.id && !this.isIdle) {
       const message = `Session '${this.id}' waits for the tool call that requests this eval; run it in another session or after the call.`
       throw new NacreError("would_deadlock", message)

@@ -292,7 +292,14 @@ export class Shell {
       assert(running.end !== undefined, "an eval is drained before it has ended")
       running.tools.abortAll()
       running.request.cancelSignal?.()
-      const outcome = running.end()
+      let outcome: Outcome
+      try {
+        outcome = running.end()
+      } catch (error) {
+        // The crash that follows gives the eval its outcome.
+        this.#running = running
+        throw error
+      }
       this.#outcomes.push(outcome)
       if (this.#outcomes.length > outcomesKept) this.#outcomes.shift()
       running.request.resolve(outcome)
@@ -328,7 +335,8 @@ export class Shell {
       // `invalid` and a failed atomic eval change nothing.
       if (!message.realmKept) outcome.lost.push(...this.#realmLost("the eval was rolled back"))
     } else {
-      assert(message.queued === running.queue.length, "the worker folded another queue than its shell holds")
+      // A write that came too late for its caller may stand in the queue here: its code was told that it failed, and did not fold it.
+      assert(message.queued <= running.queue.length, "the worker folded writes that its shell does not hold")
       Object.assign(outcome.committed, without(commitDelta(state, delta), "rejected"))
       if (message.isPlain && message.plain !== undefined) state.lastValue = { plain: message.plain }
       outcome.late = delta.late ?? []

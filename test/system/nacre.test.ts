@@ -1,14 +1,26 @@
 // One nacre as a whole: starting, options, two in one process, stopping, and that nothing of it is left.
 import { mkdtempSync, readdirSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { describe, expect, test } from "vitest"
+import { afterEach, describe, expect, test } from "vitest"
 import { Nacre } from "nacre"
-import type { NacreEvent } from "nacre"
+import type { NacreEvent, NacreOptions } from "nacre"
 import { checkLeaks, hostProcesses } from "../leak-check.ts"
 import { gate, until } from "../until.ts"
 import { refusal } from "./nacre-under-test.ts"
 
 const nothingLeft = checkLeaks()
+const started: Nacre[] = []
+
+/** A nacre that is stopped after its test, however that ends. */
+async function start(options: NacreOptions): Promise<Nacre> {
+  const nacre = await Nacre.start(options)
+  started.push(nacre)
+  return nacre
+}
+
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((nacre) => nacre.stop()))
+})
 
 const small = { hosts: { min: 1, max: 1 } } as const
 
@@ -46,7 +58,7 @@ describe("starting", () => {
 })
 
 test("two nacres in one process know nothing of each other", async () => {
-  const [a, b] = await Promise.all([Nacre.start(small), Nacre.start(small)])
+  const [a, b] = await Promise.all([start(small), start(small)])
   const [inA, inB] = [await a.open({ id: "same" }), await b.open({ id: "same" })]
   await Promise.all([inA.eval("let who = 'a'"), inB.eval("let who = 'b'")])
   expect(await Promise.all([inA.run("who"), inB.run("who")])).toEqual(["a", "b"])
@@ -58,7 +70,7 @@ test("two nacres in one process know nothing of each other", async () => {
 
 describe("stopping", () => {
   test("lets what runs finish, refuses what is new, and is the same promise each time", async () => {
-    const nacre = await Nacre.start({ ...small, tools: { wait: () => held.opened } })
+    const nacre = await start({ ...small, tools: { wait: () => held.opened } })
     const held = gate()
     const session = await nacre.open()
     const running = session.eval("await tools.wait(); 'finished'")
@@ -77,7 +89,7 @@ describe("stopping", () => {
   })
 
   test("interrupts what does not finish within its time, also what is queued, and what is in native code", async () => {
-    const nacre = await Nacre.start({ ...small, limits: { drainMs: 50 } })
+    const nacre = await start({ ...small, limits: { drainMs: 50 } })
     const session = await nacre.open()
     await session.eval("0")
     const running = session.eval("for (;;) new Float64Array(2e7).map(Math.random).sort()")
@@ -90,7 +102,7 @@ describe("stopping", () => {
 
   test("right after starting, while the spare still starts, leaves nothing", async () => {
     for (let round = 0; round < 3; round++) {
-      const nacre = await Nacre.start(small)
+      const nacre = await start(small)
       await nacre.stop()
     }
     await nothingLeft()
@@ -98,7 +110,7 @@ describe("stopping", () => {
 
   test("while hosts are being killed leaves nothing", async () => {
     const pids = new Set<number>()
-    const nacre = await Nacre.start({
+    const nacre = await start({
       hosts: { min: 2, max: 3 },
       onEvent: (event) => {
         if (event.type === "host.started") pids.add(event.pid)
@@ -113,7 +125,7 @@ describe("stopping", () => {
   test("by await using", async () => {
     let pid = 0
     {
-      await using nacre = await Nacre.start(small)
+      await using nacre = await start(small)
       await using session = await nacre.open()
       expect(await session.run("1")).toBe(1)
       pid = nacre.placement()[0]!.host.pid
@@ -124,7 +136,7 @@ describe("stopping", () => {
 
 test("hosts do not see the embedder's environment, and are process groups of their own", async () => {
   process.env["NACRE_TEST_SECRET"] = "secret"
-  const nacre = await Nacre.start(small)
+  const nacre = await start(small)
   delete process.env["NACRE_TEST_SECRET"]
   const session = await nacre.open()
   expect(await session.run("typeof process.env")).toBe("undefined")
@@ -141,7 +153,7 @@ test("the socket folder is for this user alone and goes with the nacre", async (
   const { statSync } = await import("node:fs")
   const before = process.env["TMPDIR"]
   process.env["TMPDIR"] = mkdtempSync(`${tmpdir()}/s-`)
-  const nacre = await Nacre.start(small)
+  const nacre = await start(small)
   const folders = readdirSync(tmpdir())
   expect(folders).toHaveLength(1)
   expect(statSync(`${tmpdir()}/${folders[0]}`).mode & 0o077).toBe(0)
@@ -156,7 +168,7 @@ test("a listener of events that throws harms nothing", async () => {
   const warned = gate()
   const listen = (): void => warned.open()
   process.once("warning", listen)
-  const nacre = await Nacre.start({
+  const nacre = await start({
     ...small,
     onEvent: () => {
       throw new Error("the embedder's fault")
@@ -170,7 +182,7 @@ test("a listener of events that throws harms nothing", async () => {
 
 test("an embedder whose loop was blocked for seconds kills no healthy host", async () => {
   const lost: NacreEvent[] = []
-  const nacre = await Nacre.start({
+  const nacre = await start({
     ...small,
     limits: { hostSilenceMs: 1_000 },
     onEvent: (event) => event.type === "host.lost" && lost.push(event),
@@ -190,7 +202,7 @@ test("an embedder whose loop was blocked for seconds kills no healthy host", asy
 
 test("a host that is stopped in its tracks is found out and replaced", async () => {
   const lost: NacreEvent[] = []
-  const nacre = await Nacre.start({
+  const nacre = await start({
     ...small,
     limits: { hostSilenceMs: 1_000 },
     onEvent: (event) => event.type === "host.lost" && lost.push(event),

@@ -1,0 +1,60 @@
+// Kinds of error that no other file meets: what session code is refused, and what an embedder asks too early for.
+import { expect, test } from "vitest"
+import { Nacre } from "nacre"
+import { refusal, useNacre } from "./nacre-under-test.ts"
+
+const under = useNacre({ limits: { syncCallTimeoutMs: 200 } })
+
+test("a queued write that its shell does not take in time is session_unresponsive, and the eval can go on", async () => {
+  const session = await under.open()
+  await session.eval("0")
+  const { outcome } = await under.computing(
+    session,
+    `Session.current.bindings.atPut("before", 1)
+     console.log("begun")
+     let kind = "none"
+     const end = performance.now() + 10_000
+     while (kind === "none" && performance.now() < end) {
+       try { Session.current.bindings.atPut("late", 1) } catch (error) { kind = error.kind }
+     }
+     await tools.echo()
+     Session.current.bindings.atPut("after", 1)
+     kind`,
+  )
+  // This process is the shell's: while it is busy nobody answers.
+  const end = performance.now() + 1_000
+  while (performance.now() < end);
+  expect(await outcome).toMatchObject({ status: "ok", value: { data: "session_unresponsive" } })
+  expect(await session.run("[before, after]")).toEqual([1, 1])
+})
+
+test("more queued writes than an eval may have are value_too_large, and those before stand", async () => {
+  const session = await under.open()
+  const outcome = await session.eval(`
+    let count = 0
+    for (; count < 20_000; count++) Session.current.bindings.atPut("n", count)`)
+  expect(outcome).toMatchObject({ status: "threw", error: { kind: "value_too_large" } })
+  expect(await session.run("n")).toBe(9_999)
+})
+
+test("an argument of a tool above its limit is value_too_large", async () => {
+  const session = await under.open()
+  const outcome = await session.eval(`await tools.echo(new Uint8Array(20e6))`)
+  expect(outcome).toMatchObject({ status: "threw", error: { kind: "value_too_large" } })
+  expect(await session.run("1")).toBe(1)
+})
+
+test.each([
+  `Session.withId(5)`,
+  `Session.current.bindings.at(5)`,
+  `Session.current.bindings.atPut({}, 1)`,
+  `Session.current.resolve(null)`,
+])("%s is a type_error", async (code) => {
+  const session = await under.open()
+  expect(await session.eval(code)).toMatchObject({ status: "threw", error: { kind: "type_error" } })
+})
+
+test("options of a later version are unsupported", async () => {
+  expect((await refusal(Nacre.start({ store: {} } as never))).kind).toBe("unsupported")
+  expect((await refusal(under.nacre.open({ workspace: "other" } as never))).kind).toBe("unsupported")
+})
