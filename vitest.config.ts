@@ -7,7 +7,8 @@ export default defineConfig({
     pool: "forks",
     // Two forks: the system tests start OS processes of their own, and a small machine has two cores.
     maxWorkers: 2,
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // A hang is a failure; slowness of a loaded machine is not.
+    testTimeout: 180_000,
+    hookTimeout: 120_000,
   },
 })

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 export async function until<T>(
   what: string,
   look: () => T | false | undefined | Promise<T | false | undefined>,
-  deadlineMs = 15_000,
+  deadlineMs = 60_000,
 ): Promise<T> {
   const deadline = performance.now() + deadlineMs
   for (;;) {

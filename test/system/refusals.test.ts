@@ -3,30 +3,8 @@ import { expect, test } from "vitest"
 import { Nacre } from "nacre"
 import { refusal, useNacre } from "./nacre-under-test.ts"
 
-const under = useNacre({ limits: { syncCallTimeoutMs: 200 } })
-
-test("a queued write that its shell does not take in time is session_unresponsive, and the eval can go on", async () => {
-  const session = await under.open()
-  await session.eval("0")
-  const { outcome } = await under.computing(
-    session,
-    `Session.current.bindings.atPut("before", 1)
-     console.log("begun")
-     let kind = "none"
-     const end = performance.now() + 10_000
-     while (kind === "none" && performance.now() < end) {
-       try { Session.current.bindings.atPut("late", 1) } catch (error) { kind = error.kind }
-     }
-     await tools.echo()
-     Session.current.bindings.atPut("after", 1)
-     kind`,
-  )
-  // This process is the shell's: while it is busy nobody answers.
-  const end = performance.now() + 1_000
-  while (performance.now() < end);
-  expect(await outcome).toMatchObject({ status: "ok", value: { data: "session_unresponsive" } })
-  expect(await session.run("[before, after]")).toEqual([1, 1])
-})
+// Ten thousand synchronous calls on a loaded machine: each of them in time.
+const under = useNacre({ limits: { syncCallTimeoutMs: 30_000 } })
 
 test("more queued writes than an eval may have are value_too_large, and those before stand", async () => {
   const session = await under.open()
