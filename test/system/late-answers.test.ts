@@ -2,7 +2,7 @@
 import { expect, test } from "vitest"
 import { useNacre } from "./nacre-under-test.ts"
 
-const under = useNacre({ limits: { syncCallTimeoutMs: 200 } })
+const under = useNacre({ limits: { syncCallTimeoutMs: 1_000 } })
 
 test("a queued write that its shell does not take in time is session_unresponsive, and the eval can go on", async () => {
   const session = await under.open()
@@ -21,7 +21,7 @@ test("a queued write that its shell does not take in time is session_unresponsiv
      kind`,
   )
   // This process is the shell's: while it is busy nobody answers.
-  const end = performance.now() + 1_000
+  const end = performance.now() + 4_000
   while (performance.now() < end);
   expect(await outcome).toMatchObject({ status: "ok", value: { data: "session_unresponsive" } })
   expect(await session.run("[before, after]")).toEqual([1, 1])
