@@ -158,11 +158,7 @@ export class Nacre {
     const facts = this.#factsOf(options)
     const live = this.#sessions.get(facts.id)
     if (live !== undefined) {
-      for (const name of ["profile", "kind"] as const) {
-        if (options[name] === undefined || live.facts[name] === options[name]) continue
-        const message = `Session '${facts.id}' is open with ${name} '${live.facts[name]}'; close it first, or open another id.`
-        throw new NacreError("profile_conflict", message)
-      }
+      this.#refuseConflicts(live, options, facts)
       return live
     }
     if (this.#sessions.size >= this.limits.sessionsMax) {
@@ -170,6 +166,18 @@ export class Nacre {
       throw new NacreError("session_limit", message)
     }
     return this.#add(facts)
+  }
+
+  /** What a session was opened with is fixed: asking for something else must not silently give what is there. */
+  #refuseConflicts(live: Session, options: OpenOptions, facts: SessionFacts): void {
+    const fixed = ["profile", "kind", "principal", "evalTimeoutMs", "idleMs"] as const
+    const name =
+      fixed.find((it) => options[it] !== undefined && live.facts[it] !== facts[it]) ??
+      (options.isolation !== undefined && live.facts.group !== facts.group ? "isolation" : undefined) ??
+      (options.tools === undefined ? undefined : "tools")
+    if (name === undefined) return
+    const message = `Session '${live.id}' is open and its ${name} is fixed; leave ${name} out, close the session first, or open another id.`
+    throw new NacreError("profile_conflict", message)
   }
 
   /** The live session of that id. */

@@ -98,6 +98,8 @@ export function bootRealm(host: HostFunction, profile: string) {
       return found
     },
   }
+  // For values that leave the session: a name of this realm means nothing where they go, so what only a name could stand for stays.
+  const leavingHooks: EncodeHooks = { referenceOf: () => undefined, classOf: encodeHooks.classOf! }
   const decodeHooks: DecodeHooks = {
     resolveReference(reference) {
       let path = ""
@@ -169,7 +171,7 @@ export function bootRealm(host: HostFunction, profile: string) {
   }
 
   function encodeArguments(args: unknown[], what: string): unknown {
-    const encoded = encodeValue(args, encodeHooks, argumentBytesMax)
+    const encoded = encodeValue(args, leavingHooks, argumentBytesMax)
     if ("tooLarge" in encoded) throw kindError("value_too_large", `${what} is larger than ${argumentBytesMax} bytes.`)
     if ("ephemeral" in encoded) {
       const { what: found, path } = encoded.ephemeral
@@ -339,7 +341,7 @@ export function bootRealm(host: HostFunction, profile: string) {
       const { depthMax, itemsMax } = defaultPreviewLimits
       return preview(resultOf(run), { bytesMax, depthMax, itemsMax }, textOf)
     },
-    encodeResult: (bytesMax: number) => encodeValue(resultOf(run), encodeHooks, bytesMax),
+    encodeResult: (bytesMax: number) => encodeValue(resultOf(run), leavingHooks, bytesMax),
     encodeError: (bytesMax: number) => encodeValue(errorOf(run), encodeHooks, bytesMax, "describe"),
     describeError: () => errorToJson(describeError(errorOf(run), defaultErrorLimits, textOf)),
     describeOther: (error: unknown) => errorToJson(describeError(error, defaultErrorLimits, textOf)),

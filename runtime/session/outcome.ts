@@ -13,6 +13,8 @@ export interface OutcomeValue {
   type: string
   /** The value itself, when it can leave its realm and is within its limit. Decoded afresh by each call. */
   data?: unknown
+  /** Why there is no `data`: "too-large" (above `limits.valueDataBytesMax`), or what the value holds that cannot leave its realm. */
+  withheld?: string
   mime?: Record<string, string>
 }
 

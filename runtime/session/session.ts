@@ -197,7 +197,13 @@ export class Session implements Tenant, ShellSession {
     const value = outcome.value
     if (value === undefined || value.type === "undefined") return undefined
     if ("data" in value) return value.data
-    const message = `The result ${value.text.slice(0, 80)} cannot leave its realm as data; use eval() and its value.text, or return data.`
+    const shown = value.text.length > 80 ? `${value.text.slice(0, 80)}…` : value.text
+    if (value.withheld === "too-large") {
+      const { valueDataBytesMax } = this.#context.limits
+      const message = `The result ${shown} is above limits.valueDataBytesMax (${valueDataBytesMax} bytes); return less, or raise it.`
+      throw new NacreError("value_too_large", message)
+    }
+    const message = `The result ${shown} holds ${value.withheld ?? "something"}, which cannot leave its session; return data.`
     throw new NacreError("value_not_transferable", message)
   }
 

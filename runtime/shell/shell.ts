@@ -550,9 +550,9 @@ export class Shell {
 }
 
 function valueOf(message: WorkerOutcome): NonNullable<Outcome["value"]> {
-  const { text, inert, valueType: type, data, plain, isPlain } = message
+  const { text, inert, valueType: type, data, plain, isPlain, withheld } = message
   if (isPlain) return { text, inert, type, data: plain }
-  if (data === undefined) return { text, inert, type }
+  if (data === undefined) return withheld === undefined ? { text, inert, type } : { text, inert, type, withheld }
   // Most callers look at the text only: the data is decoded when it is first read.
   let decoded: { value: unknown } | undefined
   return {

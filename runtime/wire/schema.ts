@@ -123,6 +123,8 @@ export const fromWorker = {
     /** The result itself, when it is plain; `isPlain` says so. */
     plain,
     isPlain: bool,
+    /** Why the result does not travel as data: "too-large", or what it holds. */
+    withheld: optional(str),
     error: optional(error),
     exitCode: optional(int),
     delta: optional(delta),

@@ -246,7 +246,7 @@ class Worker {
         const result = resident.takeResult(valueDataBytesMax)
         Object.assign(outcome, result)
         // What cannot be kept must not leave an older `_` behind.
-        if (result === undefined) delta.lastValue = new Uint8Array(0)
+        if ("withheld" in result) delta.lastValue = new Uint8Array(0)
         else if ("data" in result) delta.lastValue = result.data
       }
       if (how === "threw") delta.lastError = resident.encodeError(valueDataBytesMax) ?? new Uint8Array(0)

@@ -188,7 +188,7 @@ export class Resident implements NameTable {
   }
 
   /** The result itself when it is plain; else as bytes, when it can leave the realm and is within the limit. */
-  takeResult(bytesMax: number): { isPlain: true; plain: PlainValue } | { data: Uint8Array } | undefined {
+  takeResult(bytesMax: number): { isPlain: true; plain: PlainValue } | { data: Uint8Array } | { withheld: string } {
     const { api } = this.realm
     if (api.isResultPrimitive()) {
       const plain = api.resultPrimitive()
@@ -196,7 +196,10 @@ export class Resident implements NameTable {
         return { isPlain: true, plain }
     }
     const encoded = api.encodeResult(bytesMax)
-    return "table" in encoded ? { data: packValue(encoded) } : undefined
+    if ("table" in encoded) return { data: packValue(encoded) }
+    if ("tooLarge" in encoded) return { withheld: "too-large" }
+    const { what, path } = encoded.ephemeral
+    return { withheld: path === "" ? what : `${what} (at ${path})` }
   }
 
   encodeError(bytesMax: number): Uint8Array | undefined {

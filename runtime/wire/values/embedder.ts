@@ -19,7 +19,12 @@ export function decodeForEmbedder(bytes: Uint8Array): unknown {
 /** A live copy of one binding of an encoded group; `undefined` when the group does not hold that name. */
 export function decodeBindingForEmbedder(bytes: Uint8Array, name: string): unknown {
   const { table, chunks } = unpackValue(bytes)
-  const bindings = decodeBindings(table, chunks)
+  const bindings = decodeBindings(table, chunks, {
+    resolveReference(reference) {
+      const message = `Binding '${name}' refers to ${reference.slice(2)}, which only its session has; read a part of it that is data.`
+      throw new NacreError("value_not_transferable", message)
+    },
+  })
   for (let index = 0; index < bindings.length; index++)
     if (bindings[index]!.name === name) return bindings[index]!.value
   return undefined
