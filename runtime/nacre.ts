@@ -22,6 +22,7 @@ import type { HostOptions, Limits } from "./options.ts"
 import { Session, sessionKinds } from "./session/session.ts"
 import type { SessionContext, SessionFacts, SessionKind } from "./session/session.ts"
 import type { SessionState } from "./session/state.ts"
+import { isPlainValue } from "./wire/check.ts"
 import type { Tool } from "./shell/tool-calls.ts"
 
 export interface NacreOptions {
@@ -369,8 +370,8 @@ export class Nacre {
     refuseUnknown("open", options, openOptionNames)
     const { kind = "unknown", profile = "standard", isolation = "shared" } = options
     const id = options.id ?? newSessionId()
-    if (typeof id !== "string" || id === "" || id.length > 256) {
-      throw new NacreError("invalid_options", "A session's id must be a string of 1 to 256 characters.")
+    if (typeof id !== "string" || id === "" || id.length > 256 || !isPlainValue(id)) {
+      throw new NacreError("invalid_options", "A session's id must be a well-formed string of 1 to 256 characters.")
     }
     if (!sessionKinds.includes(kind)) {
       throw new NacreError(

@@ -62,7 +62,10 @@ export class BindingsView {
   }
 
   keys(): string[] {
-    return this.#source.environment.namesAtStart()
+    const names: string[] = []
+    const bound = this.#source.environment.namesAtStart()
+    for (let index = 0; index < bound.length; index++) arrayPush(names, bound[index]!)
+    return names
   }
 
   values(): unknown[] {

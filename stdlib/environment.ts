@@ -6,7 +6,17 @@
 // reached. Nothing here undoes an eval: the realm of an interrupted one is thrown away.
 import { bindCell, Cell, restoreCell, unbindCell, type CellOwner, type CellState } from "./cell.ts"
 import { cleanError } from "./messages.ts"
-import { apply, arrayPush, createObject, deleteProperty, ErrorOfRealm, hasOwn, isSame } from "./intrinsics.ts"
+import {
+  apply,
+  arrayPush,
+  createObject,
+  deleteProperty,
+  ErrorOfRealm,
+  hasOwn,
+  isSame,
+  newList,
+  realmGlobal,
+} from "./intrinsics.ts"
 
 /** One factory of a unit: definitions that need each other are made together. */
 export interface UnitGroup {
@@ -62,10 +72,10 @@ export class Run {
   state: RunState = { how: "running" }
   ended: (() => void) | undefined = undefined
   /** By number of the definition: made and bound in this run. */
-  readonly reached: boolean[] = []
+  readonly reached: boolean[] = newList()
   /** Definitions made in this run whose statement has not been reached yet, by name. */
   readonly pending: Record<string, { definition: Definition; index: number } | undefined> = createObject(null)
-  readonly redefined: string[] = []
+  readonly redefined: string[] = newList()
 
   constructor(unit: Unit) {
     this.unit = unit
@@ -95,7 +105,7 @@ export class Environment implements CellOwner {
   readonly #options: EnvironmentOptions
   /** What generated code calls, in definitions too. */
   readonly #hooks: object
-  #touched: Cell[] = []
+  #touched: Cell[] = newList()
   #size = 0
   /** `_` and `_error`: names of the session but no bindings. */
   lastValue: unknown = undefined
@@ -139,7 +149,7 @@ export class Environment implements CellOwner {
   }
 
   names(): string[] {
-    const names: string[] = []
+    const names: string[] = newList()
     for (const name in this.#bound) arrayPush(names, name)
     return names
   }
@@ -160,7 +170,7 @@ export class Environment implements CellOwner {
 
   /** The names that were bound when the eval at hand began. */
   namesAtStart(): string[] {
-    const names: string[] = []
+    const names: string[] = newList()
     for (const name in this.#bound) {
       const { saved } = this.#bound[name]!
       if (saved === undefined || isBoundState(saved.state)) arrayPush(names, name)
@@ -219,7 +229,7 @@ export class Environment implements CellOwner {
     if (name === "_error") return { value: this.lastError }
     const { resolveFree } = this.#options
     if (resolveFree !== undefined) return resolveFree(name)
-    return name in globalThis ? { value: (globalThis as Record<string, unknown>)[name] } : undefined
+    return name in realmGlobal ? { value: (realmGlobal as Record<string, unknown>)[name] } : undefined
   }
 
   /** What changed so far counts as given: the realm stands as its checkpoint says. */
@@ -235,7 +245,7 @@ export class Environment implements CellOwner {
 
   /** Definitions of the run's unit that are in force so far. */
   reachedDefinitions(run: Run): string[] {
-    const names: string[] = []
+    const names: string[] = newList()
     const { groups } = run.unit
     for (let index = 0; index < groups.length; index++) {
       const group = groups[index]!
@@ -316,7 +326,7 @@ export class Environment implements CellOwner {
     bindCell(this.cell(name), "definition", value)
     this.#options.onDefined?.(name, value)
     for (let index = 0; index < group.dependencies.length; index++) {
-      const list = (this.#dependents[group.dependencies[index]!] ??= [])
+      const list = (this.#dependents[group.dependencies[index]!] ??= newList())
       if (list[list.length - 1] !== group) arrayPush(list, group)
     }
   }
@@ -349,11 +359,11 @@ export class Environment implements CellOwner {
 
   /** Depth first with a stack of its own; the order is that in which the searches end, so it is read from the back. */
   #dependentsInOrder(changed: string): UnitGroup[] {
-    const order: UnitGroup[] = []
+    const order: UnitGroup[] = newList()
     const seen = new SeenGroups()
-    const stack: { list: readonly UnitGroup[]; index: number; group: UnitGroup | undefined }[] = []
+    const stack: { list: readonly UnitGroup[]; index: number; group: UnitGroup | undefined }[] = newList()
     const enter = (names: readonly string[], group: UnitGroup | undefined): void => {
-      const list: UnitGroup[] = []
+      const list: UnitGroup[] = newList()
       for (let index = 0; index < names.length; index++) {
         const groups = this.#dependents[names[index]!]
         if (groups === undefined) continue
@@ -451,8 +461,8 @@ export class Environment implements CellOwner {
    */
   finish(run: Run, how: "ok" | "threw"): Finished {
     const { lexical, vars, groups } = run.unit
-    const dropped: string[] = []
-    const definitions: string[] = []
+    const dropped: string[] = newList()
+    const definitions: string[] = newList()
     for (let index = 0; index < lexical.length; index++) {
       const cell = this.cell(lexical[index]!)
       if (cell.state === "dead") restoreCell(cell)
@@ -483,10 +493,10 @@ export class Environment implements CellOwner {
 
   /** Reads the list of changed cells and forgets it. */
   #settle(): { assigned: string[]; removed: string[] } {
-    const assigned: string[] = []
-    const removed: string[] = []
+    const assigned: string[] = newList()
+    const removed: string[] = newList()
     const touched = this.#touched
-    this.#touched = []
+    this.#touched = newList()
     for (let index = 0; index < touched.length; index++) {
       const cell = touched[index]!
       const { state, name, saved } = cell
@@ -504,7 +514,7 @@ export class Environment implements CellOwner {
 
 /** Groups met by one search: a mark on the group itself, taken off at its end. */
 class SeenGroups {
-  readonly #groups: { seen?: boolean }[] = []
+  readonly #groups: { seen?: boolean }[] = newList()
 
   add(group: UnitGroup & { seen?: boolean }): boolean {
     if (group.seen === true) return false

@@ -14,9 +14,9 @@ import {
   objectHasOwn,
   prototypeOf,
   withoutPrototype,
+  realmGlobal,
 } from "./intrinsics.ts"
 
-const realmGlobal: object = globalThis
 /** Engines since V8 12 keep `stack` behind an accessor of their own, whose halves are the same for all errors of a realm. */
 const nativeStack = descriptorOf(new ErrorOf("probe"), "stack")
 const nativeStackGetter: unknown = nativeStack?.get

@@ -6,6 +6,7 @@
 // All of it is made of realm-side code. V8's own `console` would write nowhere, and the streaming half of WebAssembly gives promises of
 // the outer realm, from which code could climb out.
 import {
+  realmGlobal,
   listOf,
   defineOwn,
   deleteOwn,
@@ -30,13 +31,13 @@ export interface RealmServices {
 }
 
 export function installGlobals(bridge: Bridge, timers: RealmTimers, services: RealmServices): void {
-  deleteOwn(globalThis, "console")
-  deleteOwn(globalThis, "WebAssembly")
+  deleteOwn(realmGlobal, "console")
+  deleteOwn(realmGlobal, "WebAssembly")
   // Worker threads share no memory with sessions, and waiting would freeze every neighbour.
   if (services.profile === "minimal") return
   const define = (name: string, value: unknown): void => {
     const attributes = { __proto__: null, value, writable: true, enumerable: false, configurable: true }
-    defineOwn(globalThis, name, attributes)
+    defineOwn(realmGlobal, name, attributes)
   }
   define("console", makeConsole(bridge))
   define("setTimeout", function setTimeout(callback: unknown, ms?: unknown) {

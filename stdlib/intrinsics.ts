@@ -21,7 +21,11 @@ export const { apply, deleteProperty } = Reflect
 export const { create: createObject, defineProperty, hasOwn } = Object
 export const { Error: ErrorOfRealm, ReferenceError: ReferenceErrorOfRealm, TypeError: TypeErrorOfRealm } = globalThis
 export const { is: isSame } = Object
-export const arrayPush = uncurryThis(Array.prototype.push) as <T>(list: T[], ...items: T[]) => number
+/** Appends to a list. Ordinary arrays get an own property, since setting one would meet setters on `Array.prototype`. */
+export function arrayPush<T>(list: T[], item: T): void {
+  if (prototypeOf(list) === null) list[list.length] = item
+  else putOwn(list, list.length, item)
+}
 /** The values the node table may hold: what crosses the bridge by itself. */
 export type Primitive = string | number | boolean | bigint | null | undefined
 
@@ -256,3 +260,6 @@ export function listOf(args: ArrayLike<unknown>, from = 0, first?: string): unkn
   for (let index = from; index < args.length; index++) list[list.length] = args[index]
   return list
 }
+
+/** The global object, whatever becomes of the name `globalThis`. */
+export const realmGlobal: object = globalThis

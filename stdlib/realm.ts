@@ -8,6 +8,10 @@ import {
   defineOwn,
   descriptorOf,
   isSame,
+  mathTrunc,
+  isExtensible,
+  prototypeOf,
+  realmGlobal,
   ownKeysOf,
   objectFreeze,
   Uint8ArrayOf,
@@ -62,7 +66,7 @@ export function bootRealm(host: HostFunction, profile: string) {
   let exitSignal: object | undefined
 
   const exit = (code: unknown): never => {
-    bridge.callOutside("process.exit", opExit, typeof code === "number" ? code : 0)
+    bridge.callOutside("process.exit", opExit, exitCodeOf(code))
     exitSignal = objectFreeze({})
     throw exitSignal
   }
@@ -71,10 +75,10 @@ export function bootRealm(host: HostFunction, profile: string) {
     if (run.state.how !== "threw") run.state = { how: "threw", error }
     bridge.call(opUncaught)
   }
-  recordProxies(globalThis)
+  recordProxies(realmGlobal)
   recordAttributes()
   installGlobals(bridge, timers, { profile, exit, uncaught, clone })
-  const intrinsics = captureIntrinsics(globalThis)
+  const intrinsics = captureIntrinsics(realmGlobal)
 
   const environment = new Environment({ resolveFree, onDefined, isNativeError })
   /** The last reference that meant nothing here. */
@@ -94,7 +98,9 @@ export function bootRealm(host: HostFunction, profile: string) {
     },
     classOf(prototype) {
       const found = weakMapGet(classes, prototype)
-      if (found !== undefined) note(found.name)
+      // The prototype of a class that was redefined since cannot be found by that name again.
+      if (found === undefined || !isCurrentPrototype(found.name, prototype)) return undefined
+      note(found.name)
       return found
     },
   }
@@ -116,6 +122,11 @@ export function bootRealm(host: HostFunction, profile: string) {
       return typeof found === "function" ? (descriptorOf(found, "prototype")?.value as object | undefined) : undefined
     },
   }
+  function isCurrentPrototype(definition: string, prototype: object): boolean {
+    const value = environment.kindOf(definition) === "definition" ? environment.read(definition) : undefined
+    return typeof value === "function" && descriptorOf(value, "prototype")?.value === prototype
+  }
+
   function isInstance(definition: string, object: object): boolean {
     return environment.kindOf(definition) === "definition" && environment.read(definition) === object
   }
@@ -154,8 +165,8 @@ export function bootRealm(host: HostFunction, profile: string) {
     if (wanted === "Session" || wanted === "BindingsView" || (wanted === "tools" && profile !== "minimal")) {
       return { value: named[wanted] }
     }
-    const descriptor = descriptorOf(globalThis, wanted)
-    if (descriptor !== undefined) return { value: (globalThis as Record<string, unknown>)[wanted] }
+    const descriptor = descriptorOf(realmGlobal, wanted)
+    if (descriptor !== undefined) return { value: (realmGlobal as Record<string, unknown>)[wanted] }
     return undefined
   }
 
@@ -276,7 +287,7 @@ export function bootRealm(host: HostFunction, profile: string) {
     },
     /** The realm stands as its checkpoint says: what comes now is change. */
     ready: () => environment.settle(),
-    globalCount: () => ownKeysOf(globalThis).length,
+    globalCount: () => ownKeysOf(realmGlobal).length,
 
     // Names
 
@@ -408,12 +419,17 @@ function definitionData(value: object): readonly unknown[] {
 }
 
 function addData(data: unknown[], object: object): void {
+  data[data.length] = prototypeOf(object)
+  data[data.length] = isExtensible(object)
   const keys = ownKeysOf(object)
   for (let index = 0; index < keys.length; index++) {
     const descriptor = descriptorOf(object, keys[index]!)
     if (descriptor === undefined) continue
     data[data.length] = keys[index]
-    data[data.length] = "value" in descriptor ? descriptor.value : descriptor.get
+    const { value, get, set, writable, enumerable, configurable } = descriptor
+    data[data.length] = get ?? value
+    data[data.length] = set
+    data[data.length] = (writable === true ? 1 : 0) + (enumerable === true ? 2 : 0) + (configurable === true ? 4 : 0)
   }
 }
 
@@ -422,6 +438,12 @@ function isAsMade(value: object, made: readonly unknown[]): boolean {
   if (now.length !== made.length) return false
   for (let index = 0; index < now.length; index++) if (!isSame(now[index], made[index])) return false
   return true
+}
+
+/** As a process would report it: a number that is no code is a failure. */
+function exitCodeOf(code: unknown): number {
+  if (typeof code !== "number") return 0
+  return code === mathTrunc(code) && code >= -2147483648 && code <= 4294967295 ? code : 1
 }
 
 function isNativeError(value: unknown): boolean {

@@ -41,9 +41,56 @@ export interface ParsedSource {
 
 const options = { lang: "ts", sourceType: "module", showSemanticErrors: true } as const
 
+/** Levels of brackets, and operators in one chain: the parser descends a level for each and dies, with its process, of too many. */
+const nestingMax = 1_000
+const chainMax = 5_000
+
+/** Where a text is too deep to be parsed safely; counted roughly, with strings, templates' text and comments left out. */
+function tooDeepAt(source: string): number | undefined {
+  if (source.length < nestingMax) return undefined
+  let depth = 0
+  let chain = 0
+  // A line that begins with an operand after one that ended with an operand is another statement.
+  let hasOperand = false
+  let isNewLine = false
+  for (const { 0: token, index } of source.matchAll(tokenPattern)) {
+    const kind =
+      token === "\n" ? "line" : (kinds[token] ?? (token.startsWith("/") && token.length > 1 ? "comment" : "operand"))
+    if (kind === "line") isNewLine ||= hasOperand
+    else if (kind === "comment") continue
+    else if (kind === "operator") {
+      if (++chain > chainMax) return index
+      hasOperand = false
+      isNewLine = false
+    } else {
+      if (kind === "end" || (isNewLine && kind === "operand")) chain = 0
+      if (kind === "open" && ++depth > nestingMax) return index
+      if (kind === "close") depth -= 1
+      hasOperand = kind === "operand" || kind === "close"
+      isNewLine = false
+    }
+  }
+  return undefined
+}
+
+const kinds: Readonly<Record<string, "open" | "close" | "end" | "operator">> = Object.fromEntries([
+  ...Array.from("([{", (it) => [it, "open"] as const),
+  ...Array.from(")]}", (it) => [it, "close"] as const),
+  ...Array.from(";,", (it) => [it, "end"] as const),
+  ...Array.from("-+*/%&|^<>=!?:~.", (it) => [it, "operator"] as const),
+])
+
+const tokenPattern =
+  /"(?:[^"\\\n]|\\[^])*"|'(?:[^'\\\n]|\\[^])*'|`(?:[^`\\]|\\[^])*`|\/\/[^\n]*|\/\*[^]*?\*\/|[\w$\u0080-\uffff]+|\n|[()[\]{};,]|[-+*/%&|^<>=!?:~.]/g
+
 export function parse(
   source: string,
 ): ParsedSource | { valid: false; errors: { message: string; start: number; end: number }[] } {
+  const tooDeep = tooDeepAt(source)
+  if (tooDeep !== undefined) {
+    const message = `The source is nested or chained too deeply (more than ${nestingMax} levels or ${chainMax} operators)`
+    return { valid: false, errors: [{ message, start: tooDeep, end: tooDeep + 1 }] }
+  }
   const result = parseSync("submission.ts", source, options)
   const found =
     result.errors.length === 0 ? result.errors : result.errors.filter((error) => !isOfTypes(error, result.program))

@@ -46,6 +46,8 @@ const promptFlushesMax = 64
 /** Later output of a computing eval is pushed out this often: a loop that prints would otherwise spend its time in system calls. */
 const outputFlushMs = 50
 
+/** Ended evals whose late errors can be told whose they are. */
+const endedKept = 1_000
 /** Nearly every session's. */
 const spareProfile = "standard"
 /** Idle time before a spare realm is booted: a burst of evals must not wait for it. */
@@ -59,10 +61,15 @@ export function serve(task: ServeTask): Promise<void> {
 class Worker {
   readonly #task: ServeTask
   readonly #link: Link<typeof fromWorker, typeof toWorker>
-  readonly #als = new AsyncLocalStorage<RunningEval>()
+  // The store is a number: Node 20 hangs it on every promise, where session code can find it.
+  readonly #als = new AsyncLocalStorage<number>()
   readonly #residents = new Map<string, Resident>()
   readonly #cache = new CompileCache()
   readonly #queue: EvalMessage[] = []
+  /** Evals that have begun and not ended, by sequence number. */
+  readonly #running = new Map<number, RunningEval>()
+  /** The last evals that have ended: whose a late error is. */
+  readonly #ended = new Map<number, { session: string; evalId: string }>()
   readonly #parked = new Map<string, RunningEval>()
   readonly #compiled = new WeakMap<RunningEval, Compiled>()
   readonly #bundle: Script = bundleRealmScript()
@@ -143,8 +150,9 @@ class Worker {
       return
     }
     this.#current = evl
+    this.#running.set(message.seq, evl)
     this.#compiled.set(evl, compiled)
-    this.#als.run(evl, () => resident.start(compiled, message.source, message.file))
+    this.#als.run(evl.message.seq, () => resident.start(compiled, message.source, message.file))
     evl.times.ranAt = performance.now()
     // Microtasks, and whatever they start, get one turn before the eval is judged.
     setImmediate(() => this.#afterTurn(evl))
@@ -276,8 +284,18 @@ class Worker {
     if (evl !== undefined && !evl.hasEnded) this.#discard(evl, how)
   }
 
+  /** The running eval that the code at hand belongs to. */
+  #evalOfCode(): RunningEval | undefined {
+    const seq = this.#als.getStore()
+    return seq === undefined ? undefined : this.#running.get(seq)
+  }
+
   #sendOutcome(evl: RunningEval, status: WorkerOutcome["status"], rest: Partial<WorkerOutcome>): void {
     evl.flush()
+    const { seq, session, evalId } = evl.message
+    this.#running.delete(seq)
+    this.#ended.set(seq, { session, evalId })
+    if (this.#ended.size > endedKept) this.#ended.delete(this.#ended.keys().next().value!)
     const { begunAt, compiledAt, ranAt } = evl.times
     const now = performance.now()
     this.#link.send("outcome", {
@@ -301,7 +319,7 @@ class Worker {
   // What realms ask for
 
   #serveRealm(resident: Resident | undefined, op: number, a: Primitive, b: Primitive, payload: unknown): Primitive {
-    const evl = this.#als.getStore()
+    const evl = this.#evalOfCode()
     const isRunning = evl !== undefined && !evl.hasEnded && resident !== undefined && evl.resident === resident
     switch (op) {
       case opNow:
@@ -396,7 +414,7 @@ class Worker {
     evl.toolCalls.delete(callId)
     Atomics.store(this.#task.words, ENTERED, evl.message.seq)
     const { realm } = evl.resident
-    this.#als.run(evl, () => {
+    this.#als.run(evl.message.seq, () => {
       if (bytes.length === 0) realm.api.settleTool(callId, false, undefined, undefined, kind, message)
       else {
         const { table, chunks } = realm.table(bytes)
@@ -460,13 +478,18 @@ class Worker {
 
   #catchStrays(): void {
     const blame = (error: unknown): void => {
-      const evl = this.#als.getStore()
-      // Outside every eval it is the worker's own fault: the thread dies of it, and its host says so.
-      if (evl === undefined) throw error
-      const { api } = evl.resident.realm
-      if (!evl.hasEnded) return api.uncaught(error)
-      const { session, evalId } = evl.message
-      this.#link.send("stray", { session, evalId, text: api.describeOther(error) })
+      const seq = this.#als.getStore()
+      const evl = this.#evalOfCode()
+      if (evl !== undefined && !evl.hasEnded) return evl.resident.realm.api.uncaught(error)
+      const ended = evl?.message ?? (seq === undefined ? undefined : this.#ended.get(seq))
+      if (ended !== undefined) {
+        const { session, evalId } = ended
+        const text = this.#residents.get(session)?.realm.api.describeOther(error) ?? "its realm is gone"
+        this.#link.send("stray", { session, evalId, text })
+      } else if (seq === undefined) {
+        // Outside every eval it is the worker's own fault: the thread dies of it, and its host says so.
+        throw error
+      }
     }
     process.on("uncaughtException", blame)
     process.on("unhandledRejection", blame)

@@ -40,6 +40,15 @@ const unitsKept = 256
 
 // Code that may go on after its eval has ended, or start something that does. Without any of these words nothing of an eval can run
 // later, since its timers are cancelled; with one, any later commit may contain its work, so every later commit encodes everything.
+// The same holds for code that may change built-ins: they are reached without a name of the session.
+const builtins =
+  "Math|JSON|Reflect|console|Object|Array|String|Number|Boolean|Map|Set|Promise|Symbol|Error|Function|RegExp|Date"
+const builtinAssignment = new RegExp(
+  `\\b(?:${builtins})\\s*(?:\\.\\s*\\w+|\\[[^\\]]*\\])+\\s*=(?!=)|` +
+    `\\b(?:defineProperty|defineProperties|setPrototypeOf|freeze|assign)\\s*\\(\\s*(?:${builtins})\\b|\\bdelete\\s+(?:${builtins})\\b`,
+)
+const patchingCode =
+  /\b(?:prototype|__proto__|__defineGetter__|__defineSetter__|defineProperty|defineProperties|setPrototypeOf|freeze|preventExtensions|seal)\b|\b(?:Math|JSON|Reflect|Atomics|Intl|console|[A-Z]\w*)\s*(?:\.\s*\w+|\[[^\]]*\])\s*(?:[-+*/%&|^]|\*\*|<<|>>>?|&&|\|\||\?\?)?=(?!=)|\bdelete\b/
 const lingeringCode = /\b(?:async|await|then|Promise|queueMicrotask|FinalizationRegistry)\b/
 
 // Ways to the global object. Listing its properties takes as long as a short eval, so it is done only once one of these was seen.
@@ -62,6 +71,9 @@ export class Resident implements NameTable {
   readonly #changedDefinitions = new Set<string>()
   #mayLinger = false
   #mayReachGlobal = false
+  #mayPatch = false
+  /** Code was seen that looks as if it changed a built-in, which only this realm has. */
+  #hasPatched = false
   #retargets = 0
 
   /** `realm` is a blank one of the checkpoint's profile. */
@@ -149,13 +161,23 @@ export class Resident implements NameTable {
     }
     for (const name of [...removed, ...definitions.map((it) => it.name)]) this.#forget(name)
 
-    const touched = touchedBy({
-      unit,
-      definitionOf: (name) => this.#definitions.get(name) ?? own.get(name),
-      isLocal: (name) => isLocal(this.kind(name)),
-      isEphemeral: (name) => this.#ephemeral.has(name),
-      referenced: this.#referenced,
-    })
+    // Values that refer to a definition which is another one now must be looked at again, whoever holds them.
+    const redefined = [
+      ...definitions.map((it) => it.name),
+      ...copyStrings(finished.rebuilt),
+      ...removedDefinitions,
+      ...assigned,
+    ]
+    const isReferenceChanged = redefined.some((name) => this.#referenced.has(name))
+    const touched = isReferenceChanged
+      ? "all"
+      : touchedBy({
+          unit,
+          definitionOf: (name) => this.#definitions.get(name) ?? own.get(name),
+          isLocal: (name) => isLocal(this.kind(name)),
+          isEphemeral: (name) => this.#ephemeral.has(name),
+          referenced: this.#referenced,
+        })
     const { plain, groups, ephemeral, late } = this.#encode(touched, new Set(assigned))
     const delta: Delta = {}
     if (assigned.length > 0) delta.set = assigned.map((name) => ({ name, readonly: this.kind(name) === "readonly" }))
@@ -212,6 +234,8 @@ export class Resident implements NameTable {
   #look(source: string): void {
     this.#mayLinger ||= lingeringCode.test(source)
     this.#mayReachGlobal ||= globalReachingCode.test(source)
+    this.#mayPatch ||= patchingCode.test(source)
+    this.#hasPatched ||= builtinAssignment.test(source)
   }
 
   /** The unit as the realm has it. One without definitions keeps no state, so a repeated submission finds it made already. */
@@ -375,7 +399,12 @@ export class Resident implements NameTable {
     const groups: Delta["groups"] & object = []
     const late: string[] = []
     // Changed, and not by anything that this eval's code could reach: by code of an earlier one.
-    const isLate = (name: string): boolean => touched !== "all" && !touched.locals.has(name) && !assigned.has(name)
+    const explained = new Set(assigned)
+    if (touched !== "all") {
+      for (const name of touched.locals)
+        for (const member of this.#encoded.get(name)?.names ?? [name]) explained.add(member)
+    }
+    const isLate = (name: string): boolean => touched !== "all" && !explained.has(name)
     const objects: string[] = []
     for (const name of this.#namesToEncode(touched, assigned)) {
       this.#ephemeral.delete(name)
@@ -409,7 +438,7 @@ export class Resident implements NameTable {
         const before = this.#encoded.get(name)
         const isSame = before?.print === print && before.names.length === group.names.length
         isChanged ||= !isSame || assigned.has(name)
-        if (!isSame && before !== undefined && isLate(name)) late.push(name)
+        if (!isSame && before !== undefined && group.names.every(isLate)) late.push(name)
         this.#encoded.set(name, { names: group.names, print })
       }
       if (isChanged) groups.push(group)
@@ -419,7 +448,7 @@ export class Resident implements NameTable {
 
   /** Touched locals with all that share a group with them; every local when anything may have changed. */
   #namesToEncode(touched: Touched | "all", assigned: ReadonlySet<string>): Iterable<string> {
-    if (touched === "all" || this.#mayLinger) return copyStrings(this.realm.api.locals())
+    if (touched === "all" || this.#mayLinger || this.#mayPatch) return copyStrings(this.realm.api.locals())
     const wanted = new Set(assigned)
     for (const name of touched.locals) {
       for (const member of this.#encoded.get(name)?.names ?? [name]) wanted.add(member)
@@ -429,15 +458,20 @@ export class Resident implements NameTable {
 
   /** Properties of the global object, and definitions with data that their source does not make. */
   #realmOnly(touched: Touched | "all"): string[] {
-    const asked = touched === "all" || this.#mayLinger ? [...this.#definitions.keys()] : touched.definitions
+    const asked =
+      touched === "all" || this.#mayLinger || this.#mayPatch ? [...this.#definitions.keys()] : touched.definitions
     if (asked.length > 0) {
       for (const name of asked) this.#changedDefinitions.delete(name)
       for (const name of copyStrings(this.realm.api.changedDefinitions(this.realm.list(asked))))
         this.#changedDefinitions.add(name)
     }
+    const changes = this.#hasPatched ? ["changes to built-ins"] : []
     const globals = this.#mayReachGlobal ? this.realm.addedGlobals().map((name) => `globalThis.${name}`) : []
-    if (this.#changedDefinitions.size === 0) return globals
-    return [...globals, ...Array.from(this.#changedDefinitions, (name) => `${name} (data put on the definition)`)]
+    return [
+      ...changes,
+      ...globals,
+      ...Array.from(this.#changedDefinitions, (name) => `${name} (data put on the definition)`),
+    ]
   }
 
   #noteReferenced(): void {

@@ -114,7 +114,7 @@ describe("initialisers that fail", () => {
     const session = new TestSession()
     const source = "class A {}; throw 1; class B {}; const c = () => 1; function d() { return typeof B }"
     const { finished } = await session.eval(source)
-    expect([finished!.definitions.toSorted(), finished!.dropped.toSorted()]).toEqual([
+    expect([Array.from(finished!.definitions).toSorted(), Array.from(finished!.dropped).toSorted()]).toEqual([
       ["A", "d"],
       ["B", "c"],
     ])

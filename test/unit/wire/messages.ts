@@ -89,6 +89,7 @@ export const fromWorkerSamples: Samples<typeof fromWorker> = {
     data: bytes,
     plain: "text",
     isPlain: true,
+    withheld: "too-large",
     error,
     exitCode: 3,
     delta: sampleDelta,
