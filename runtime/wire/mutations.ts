@@ -65,20 +65,14 @@ export function validateWrites(
       apply.delete(key)
     } else removals.add(key)
   }
-  // A refused removal keeps what it depends on, so this runs until nothing changes.
-  let changed = removals.size > 0
-  while (changed) {
-    changed = false
-    const needed = new Set<string>()
-    for (const [name, { dependencies }] of remaining) {
-      if (!removals.has(name)) for (const dependency of dependencies) if (dependency !== name) needed.add(dependency)
-    }
-    for (const key of removals) {
-      if (!needed.has(key)) continue
-      removals.delete(key)
-      apply.delete(key)
-      rejected.push({ op: "removeKey", key, kind: "definition_has_dependents" })
-      changed = true
+  // What stays keeps what it depends on; so does a removal that is refused for it.
+  const staying = removals.size === 0 ? [] : [...remaining.keys()].filter((name) => !removals.has(name))
+  for (let name = staying.pop(); name !== undefined; name = staying.pop()) {
+    for (const dependency of remaining.get(name)!.dependencies) {
+      if (!removals.delete(dependency)) continue
+      apply.delete(dependency)
+      rejected.push({ op: "removeKey", key: dependency, kind: "definition_has_dependents" })
+      staying.push(dependency)
     }
   }
   return { apply, rejected }

@@ -117,6 +117,6 @@ describe("an interrupt", () => {
     expect((await interrupt(pool, 1, 7)).found).toBe("terminating")
     await until("it to be stuck", () => stuck.length === 1)
     expect(stuck).toEqual([{ worker: 1, entered: 7 }])
-    await until("it to be gone in the end", () => gone.length === 1, 25_000)
-  })
+    await until("it to be gone in the end", () => gone.length === 1, 55_000)
+  }, 60_000)
 })

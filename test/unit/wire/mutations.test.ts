@@ -100,15 +100,14 @@ describe("validation", () => {
     })
   })
 
-  test("of a long chain takes no more than a moment", () => {
-    const chain = new Map(
-      Array.from({ length: 2_000 }, (_, i) => [`n${i}`, { dependencies: i === 0 ? [] : [`n${i - 1}`] }]),
-    )
-    const removals = Array.from({ length: 1_999 }, (_, i) => ({ op: "removeKey" as const, key: `n${i}` }))
-    const begun = performance.now()
+  test("of a long chain takes time in proportion to it", () => {
+    // Quadratic work would take minutes, in the embedder's process.
+    const length = 50_000
+    const dependenciesOf = (i: number): string[] => (i === 0 ? [] : [`n${i - 1}`])
+    const chain = new Map(Array.from({ length }, (_, i) => [`n${i}`, { dependencies: dependenciesOf(i) }]))
+    const removals = Array.from({ length: length - 1 }, (_, i) => ({ op: "removeKey" as const, key: `n${i}` }))
     const { rejected } = validateWrites(foldQueue(removals, { dropClears: false }), chain)
-    expect(rejected).toHaveLength(1_999)
-    expect(performance.now() - begun).toBeLessThan(5_000)
+    expect(rejected).toHaveLength(length - 1)
   })
 })
 
