@@ -23,7 +23,7 @@ const met: Record<ErrorKind, string | { never: string }> = {
   queue_full: "system/sessions.test.ts",
   session_not_found: "system/sessions.test.ts",
   session_busy: { never: "Nothing gives it yet: changes without expressions come with revisions." },
-  session_unresponsive: "system/refusals.test.ts",
+  session_unresponsive: "system/late-answers.test.ts",
   session_limit: "system/sessions.test.ts",
   profile_conflict: "system/sessions.test.ts",
   eval_not_found: "system/interrupts.test.ts",
