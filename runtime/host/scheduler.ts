@@ -295,7 +295,7 @@ export class Scheduler {
 
   #hasRoom(worker: WorkerSlot): boolean {
     const isUsable = worker.state === "ready" && !worker.host.isDead
-    return isUsable && worker.depth < pipelineDepth && !worker.isSlow && !worker.isRevoking
+    return isUsable && worker.depth < pipelineDepth && !worker.isSlow && !worker.isRevoking && worker.judgements === 0
   }
 
   #leastBusy(group: string): WorkerSlot | undefined {
@@ -513,8 +513,16 @@ export class Scheduler {
     const isOpen = () => worker.find(dispatched.job.evalId) === dispatched
     let attempts = 0
     while (isOpen()) {
+      // It may settle the eval in the very moment in which its host decides to end it: until that is known, nothing new is sent to it.
+      worker.judgements += 1
       const { found } = await worker.host.interrupt(worker.index, dispatched.seq)
-      if (!isOpen()) return
+      // A thread that is being ended takes nothing more.
+      if (found === "terminating") return
+      worker.judgements -= 1
+      if (!isOpen()) {
+        if (worker.state === "ready") this.#onRoom(worker)
+        return
+      }
       if (found === "behind") {
         if (!dispatched.isOrphan) this.#abandon(worker, dispatched, "abandoned")
         // Once its turn comes it must not compute for nobody.
