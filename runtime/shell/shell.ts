@@ -19,7 +19,7 @@ import type { SessionState } from "../session/state.ts"
 import { decodeForEmbedder } from "../wire/values/embedder.ts"
 import type { QueuedWrite } from "../wire/mutations.ts"
 import type { WorkerOutcome } from "../wire/schema.ts"
-import { shellMachine } from "./machine.ts"
+import { shellLogic } from "./logic.ts"
 import { ToolCalls } from "./tool-calls.ts"
 import type { Tool } from "./tool-calls.ts"
 
@@ -100,7 +100,7 @@ export class Shell {
   readonly #context: ShellContext
   readonly #queue: (Eval | Operation)[] = []
   readonly #outcomes: Outcome[] = []
-  readonly #actor: Actor<typeof shellMachine>
+  readonly #actor: Actor<typeof shellLogic>
   #waitingEvals = 0
   #running: Running | undefined
   #isClosing = false
@@ -109,7 +109,7 @@ export class Shell {
   constructor(session: ShellSession, context: ShellContext, onExit: (error: unknown) => void) {
     this.session = session
     this.#context = context
-    this.#actor = createActor(shellMachine, { input: { shell: this } })
+    this.#actor = createActor(shellLogic, { input: { shell: this } })
     this.#actor.subscribe({
       complete: () => onExit(undefined),
       error: (error) => {
