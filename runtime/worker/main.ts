@@ -242,7 +242,10 @@ class Worker {
     if (shown !== undefined) outcome.error = shown
     if (evl.exitCode !== undefined) outcome.exitCode = evl.exitCode
     if (how === "ok") {
-      Object.assign(outcome, resident.previewResult(valueTextMax))
+      const { text, inert, valueType } = resident.previewResult(valueTextMax)
+      outcome.text = text
+      outcome.inert = inert
+      outcome.valueType = valueType
     }
     if (message.atomic && how !== "ok") {
       // Half of what the eval did is in the realm, and nothing of it may stay.
@@ -252,10 +255,15 @@ class Worker {
       const { delta, rejected } = resident.commitEval(evl, this.#compiled.get(evl)!, how)
       if (how === "ok") {
         const result = resident.takeResult(valueDataBytesMax)
-        Object.assign(outcome, result)
-        // What cannot be kept must not leave an older `_` behind.
-        if ("withheld" in result) delta.lastValue = new Uint8Array(0)
-        else if ("data" in result) delta.lastValue = result.data
+        if ("isPlain" in result) {
+          outcome.isPlain = true
+          outcome.plain = result.plain
+        } else if ("data" in result) delta.lastValue = outcome.data = result.data
+        else {
+          outcome.withheld = result.withheld
+          // What cannot be kept must not leave an older `_` behind.
+          delta.lastValue = new Uint8Array(0)
+        }
       }
       if (how === "threw") delta.lastError = resident.encodeError(valueDataBytesMax) ?? new Uint8Array(0)
       outcome.delta = delta
@@ -298,21 +306,27 @@ class Worker {
     if (this.#ended.size > endedKept) this.#ended.delete(this.#ended.keys().next().value!)
     const { begunAt, compiledAt, ranAt } = evl.times
     const now = performance.now()
+    // Every field is named, so that all outcomes have one shape: packing reads them by name.
     this.#link.send("outcome", {
-      seq: evl.message.seq,
-      evalId: evl.message.evalId,
+      seq,
+      evalId,
       status,
-      text: "",
-      inert: true,
-      valueType: "undefined",
-      plain: undefined,
-      isPlain: false,
+      text: rest.text ?? "",
+      inert: rest.inert ?? true,
+      valueType: rest.valueType ?? "undefined",
+      data: rest.data,
+      plain: rest.plain,
+      isPlain: rest.isPlain ?? false,
+      withheld: rest.withheld,
+      error: rest.error,
+      exitCode: rest.exitCode,
+      delta: rest.delta,
+      rejected: rest.rejected,
       queued: evl.queue.length,
       omittedBytes: evl.omittedBytes,
-      realmKept: true,
+      abandoned: evl.abandoned.length > 0 ? evl.abandoned : undefined,
+      realmKept: rest.realmKept ?? true,
       times: [compiledAt - begunAt, Math.max(0, ranAt - compiledAt), now - Math.max(ranAt, compiledAt)],
-      ...(evl.abandoned.length > 0 && { abandoned: evl.abandoned }),
-      ...rest,
     })
   }
 
