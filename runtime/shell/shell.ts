@@ -88,7 +88,8 @@ interface Running {
   omittedBytes: number
   readonly queue: QueuedWrite[]
   queuedBytes: number
-  readonly tools: ToolCalls
+  /** Made at its first tool call. */
+  tools: ToolCalls | undefined
   begunAt: number
   isParked: boolean
   /** Set once, by whichever end came first. */
@@ -248,18 +249,6 @@ export class Shell {
     const request = this.#takeEval()
     assert(request !== undefined, "a shell evaluates without a queued eval")
     const job = this.#job(request)
-    const { limits } = this.#context
-    const { id, workspace, tools: offered } = this.session
-    const principal = request.options.principal ?? this.session.principal
-    const tools = new ToolCalls(
-      { id, workspace, principal, tools: offered },
-      request.evalId,
-      limits,
-      this.#context.clock,
-      (result) => {
-        this.session.tenant.worker?.sendToolResult({ session: this.session.id, ...result })
-      },
-    )
     this.#running = {
       request,
       job,
@@ -268,7 +257,7 @@ export class Shell {
       omittedBytes: 0,
       queue: [],
       queuedBytes: 0,
-      tools,
+      tools: undefined,
       begunAt: 0,
       isParked: false,
       end: undefined,
@@ -290,7 +279,7 @@ export class Shell {
     this.#stopBecause = undefined
     if (running !== undefined) {
       assert(running.end !== undefined, "an eval is drained before it has ended")
-      running.tools.abortAll()
+      running.tools?.abortAll()
       running.request.cancelSignal?.()
       let outcome: Outcome
       try {
@@ -404,7 +393,7 @@ export class Shell {
       request: (seq, isResident) => this.#message(request, seq, isResident),
       isUnseen: () => {
         const { output, queue, tools, isParked } = current()
-        return output.length === 0 && queue.length === 0 && !tools.wasUsed && !isParked
+        return output.length === 0 && queue.length === 0 && tools === undefined && !isParked
       },
       onBegun: () => {
         current().begunAt = this.#context.clock.now()
@@ -413,7 +402,7 @@ export class Shell {
         current().isParked = true
       },
       onOutput: (output) => this.#onOutput(current(), output),
-      onToolCall: (call: ToolCall) => current().tools.start(call),
+      onToolCall: (call: ToolCall) => this.#toolCallsOf(current()).start(call),
       onOutcome: (message) => {
         const running = current()
         const { status } = message
@@ -434,6 +423,20 @@ export class Shell {
         end(() => this.#finishCrashed(running, because))
       },
     }
+  }
+
+  #toolCallsOf(running: Running): ToolCalls {
+    const { id, workspace, tools } = this.session
+    const principal = running.request.options.principal ?? this.session.principal
+    return (running.tools ??= new ToolCalls(
+      { id, workspace, principal, tools },
+      running.request.evalId,
+      this.#context.limits,
+      this.#context.clock,
+      (result) => {
+        this.session.tenant.worker?.sendToolResult({ session: id, ...result })
+      },
+    ))
   }
 
   #message(request: Eval, seq: number, isResident: boolean): EvalRequest {
@@ -540,7 +543,7 @@ export class Shell {
     this.#context.emit({ type: "actor.crashed", actor: `shell of ${this.session.id}`, message: String(error) })
     if (running !== undefined) {
       this.#context.scheduler.stop(running.job, "interrupted")
-      running.tools.abortAll()
+      running.tools?.abortAll()
       running.request.resolve(this.#finishCrashed(running, "shell-failed"))
     }
     this.#settleQueue("shell-failed")

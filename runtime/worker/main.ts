@@ -34,7 +34,6 @@ import { packValue } from "../wire/values/pack.ts"
 import type { PackedInput } from "../wire/values/pack.ts"
 import { bundleRealmScript } from "./bundle.ts"
 import { CompileCache } from "./compile-cache.ts"
-import type { Compiled } from "./compile-cache.ts"
 import { errorRecord, kindRecord, syntaxErrorRecord } from "./error-record.ts"
 import { Realm } from "./realm.ts"
 import { Resident } from "./resident.ts"
@@ -71,7 +70,6 @@ class Worker {
   /** The last evals that have ended: whose a late error is. */
   readonly #ended = new Map<number, { session: string; evalId: string }>()
   readonly #parked = new Map<string, RunningEval>()
-  readonly #compiled = new WeakMap<RunningEval, Compiled>()
   readonly #bundle: Script = bundleRealmScript()
   #current: RunningEval | undefined
   /** A realm that is booted and belongs to nobody. */
@@ -151,7 +149,7 @@ class Worker {
     }
     this.#current = evl
     this.#running.set(message.seq, evl)
-    this.#compiled.set(evl, compiled)
+    evl.compiled = compiled
     this.#als.run(evl.message.seq, () => resident.start(compiled, message.source, message.file))
     evl.times.ranAt = performance.now()
     // Microtasks, and whatever they start, get one turn before the eval is judged.
@@ -252,7 +250,7 @@ class Worker {
       outcome.realmKept = false
       this.#residents.delete(message.session)
     } else {
-      const { delta, rejected } = resident.commitEval(evl, this.#compiled.get(evl)!, how)
+      const { delta, rejected } = resident.commitEval(evl, evl.compiled!, how)
       if (how === "ok") {
         const result = resident.takeResult(valueDataBytesMax)
         if ("isPlain" in result) {
