@@ -283,7 +283,8 @@ export class Nacre {
           const shell = this.#sessions.get(call.session)?.shell
           return shell?.onSyncCall(call) ?? { ok: false, kind: "eval_ended", message: `Eval ${call.evalId} has ended.` }
         },
-        onWorkerGone: (worker, entered, because) => this.#scheduler.onWorkerGone(host, worker, entered, because),
+        onWorkerGone: (worker, lost) => this.#scheduler.onWorkerGone(host, worker, lost),
+        onFrames: (worker, frames) => this.#scheduler.onFrames(host, worker, frames),
         onMemory: (rssBytes) => this.#scheduler.onMemory(host, rssBytes),
         onExit: (end: HostEnd) => {
           this.#startingHosts.delete(host)

@@ -27,11 +27,20 @@ export interface SyncAnswer {
 
 export interface HostHandlers {
   onSyncCall(call: SyncCall): SyncAnswer
-  onWorkerGone(worker: number, entered: number, because: string): void
+  onWorkerGone(worker: number, lost: LostWorker): void
+  /** Frames of a worker that came by way of its host. */
+  onFrames(worker: number, frames: Uint8Array): void
   /** Resident bytes of the process, at each heartbeat. */
   onMemory(rssBytes: number): void
   /** The process has ended; called once, after which nothing else is. */
   onExit(end: HostEnd): void
+}
+
+/** How a thread ended: in which eval, the last one that had begun (0 if none), and why. */
+export interface LostWorker {
+  entered: number
+  begun: number
+  because: string
 }
 
 /** Why a host ended, and in which eval of which worker as far as it could say. */
@@ -242,7 +251,10 @@ export class Host {
         break
       }
       case "workerGone":
-        this.#handlers.onWorkerGone(message.worker, message.entered, message.because)
+        this.#handlers.onWorkerGone(message.worker, message)
+        break
+      case "relayed":
+        this.#handlers.onFrames(message.worker, message.frames)
         break
       case "dying":
         this.#end = { because: message.because, worker: message.worker, entered: message.entered }

@@ -15,8 +15,8 @@ export interface HostArguments extends PoolOptions {
   memoryBytesMax: number
 }
 
-/** How often memory is looked at. Buffers grow by some 5 GB/s here, so a limit is overshot by 100 MB at most. */
-const memoryWatchMs = 20
+/** How often threads and memory are looked at. Buffers grow by some 5 GB/s here, so a limit is overshot by 100 MB at most. */
+const watchMs = 20
 
 const options = JSON.parse(process.argv[2]!) as HostArguments
 let isStopping = false
@@ -64,7 +64,8 @@ const control = new Link(
 
 const pool = new ThreadPool(options, {
   onSyncCall: (worker, call) => control.send("syncCall", { worker, ...call }),
-  onGone: (worker, entered, because) => control.send("workerGone", { worker, entered, because }),
+  onGone: (worker, entered, begun, because) => control.send("workerGone", { worker, entered, begun, because }),
+  onFrames: (worker, frames) => control.send("relayed", { worker, frames }),
   onStuck: (worker, entered) => die("native-code", worker, entered),
 })
 
@@ -75,16 +76,18 @@ function beat(nonce: number): void {
 
 /** Says why and dies: other threads of this process may hang in native code, so an orderly exit is not to be had. */
 function die(because: string, worker: number, entered: number): void {
+  pool.relayLeft()
   control.send("dying", { because, worker, entered })
   control.flush()
   setImmediate(killMyself)
 }
 
 setInterval(() => {
+  pool.relayStale()
   if (process.memoryUsage.rss() <= options.memoryBytesMax) return
   const { worker, entered } = pool.computing()
   die("out-of-memory", worker, entered)
-}, memoryWatchMs)
+}, watchMs)
 
 // A terminal's Ctrl-C and a service manager's SIGTERM are for the embedder, which stops its hosts in order.
 process.on("SIGINT", () => {})

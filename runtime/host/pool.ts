@@ -8,7 +8,8 @@ import { MessageChannel } from "node:worker_threads"
 import type { MessagePort, Worker } from "node:worker_threads"
 import { Piscina } from "piscina"
 import { entryPath } from "../entry.ts"
-import { ENTERED, TURN, WAITING, allocateSharedWords, raiseFence } from "../wire/shared-memory.ts"
+import { Outbox } from "../wire/outbox.ts"
+import { BEGUN, ENTERED, TURN, WAITING, allocateSharedWords, raiseFence } from "../wire/shared-memory.ts"
 import type { SharedWords } from "../wire/shared-memory.ts"
 import type { ServeTask, SyncReply, SyncRequest } from "../wire/thread.ts"
 
@@ -25,14 +26,17 @@ export interface PoolOptions {
 
 export interface PoolHandlers {
   onSyncCall(worker: number, call: SyncRequest): void
-  /** The thread has ended; `entered` is the eval it was in, 0 if none. */
-  onGone(worker: number, entered: number, because: string): void
+  /** The thread has ended; `entered` is the eval it was in, `begun` the last one that had begun; 0 if none. */
+  onGone(worker: number, entered: number, begun: number, because: string): void
+  /** Frames for the embedder that the thread could not send itself. */
+  onFrames(worker: number, frames: Uint8Array): void
   /** A thread did not stop in time: only the death of the whole process frees it. */
   onStuck(worker: number, entered: number): void
 }
 
 interface Thread {
   readonly words: SharedWords
+  readonly outbox: Outbox
   readonly port: MessagePort
   readonly abort: AbortController
   worker: Worker | undefined
@@ -72,14 +76,31 @@ export class ThreadPool {
   grow(worker: number, token: string): void {
     const { port1, port2 } = new MessageChannel()
     const words = allocateSharedWords()
-    const thread: Thread = { words, port: port1, abort: new AbortController(), worker: undefined, because: undefined }
+    const outbox = new Outbox()
+    const thread: Thread = {
+      words,
+      outbox,
+      port: port1,
+      abort: new AbortController(),
+      worker: undefined,
+      because: undefined,
+    }
     this.#threads.set(worker, thread)
     port1.on("message", (message: SyncRequest | { threadId: number }) => {
       if ("threadId" in message) thread.worker = this.#piscina.threads.find((it) => it.threadId === message.threadId)
       else this.#handlers.onSyncCall(worker, message)
     })
     const { hostId, socketPath, syncCallTimeoutMs } = this.#options
-    const task: ServeTask = { hostId, socketPath, worker, token, words, port: port2, syncCallTimeoutMs }
+    const task: ServeTask = {
+      hostId,
+      socketPath,
+      worker,
+      token,
+      words,
+      outbox: outbox.memory,
+      port: port2,
+      syncCallTimeoutMs,
+    }
     const options = { name: "serve", signal: thread.abort.signal, transferList: [port2] }
     this.#piscina.run(task, options).then(
       () => this.#ended(worker, "closed"),
@@ -107,6 +128,22 @@ export class ThreadPool {
       this.#terminate(worker, thread, "interrupted")
     }
     setTimeout(look, lookMs)
+  }
+
+  /** Sends what threads that compute have had to say since this was called last. */
+  relayStale(): void {
+    for (const [worker, { outbox }] of this.#threads) {
+      const frames = outbox.takeStale()
+      if (frames !== undefined) this.#handlers.onFrames(worker, frames)
+    }
+  }
+
+  /** The process is about to end: sends what every thread has left to say. */
+  relayLeft(): void {
+    for (const [worker, { outbox }] of this.#threads) {
+      const frames = outbox.takeLeft()
+      if (frames !== undefined) this.#handlers.onFrames(worker, frames)
+    }
   }
 
   /** Keeps the thread from beginning the evals `from` to `to`; returns the last one that has begun. */
@@ -162,7 +199,9 @@ export class ThreadPool {
     this.#threads.delete(worker)
     const entered = Atomics.load(thread.words, ENTERED)
     thread.port.close()
-    this.#handlers.onGone(worker, entered, because)
+    const frames = thread.outbox.takeLeft()
+    if (frames !== undefined) this.#handlers.onFrames(worker, frames)
+    this.#handlers.onGone(worker, entered, Atomics.load(thread.words, BEGUN), because)
   }
 }
 

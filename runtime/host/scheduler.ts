@@ -9,7 +9,7 @@
 import type { Clock } from "../clock.ts"
 import { NacreError } from "../errors.ts"
 import type { HostOptions, Limits } from "../options.ts"
-import type { HostEnd } from "./host.ts"
+import type { HostEnd, LostWorker } from "./host.ts"
 import type { Listener } from "./listener.ts"
 import { WorkerSlot } from "./worker-slot.ts"
 import type { Dispatched, HostPort, Job, Tenant, WorkerSlotHandlers } from "./worker-slot.ts"
@@ -56,7 +56,7 @@ interface HostSlot {
   isFull: boolean
   end: HostEnd | undefined
   /** What the host said of lost threads, by worker index. */
-  readonly gone: Map<number, { entered: number; because: string }>
+  readonly gone: Map<number, LostWorker>
 }
 
 export class Scheduler {
@@ -126,10 +126,18 @@ export class Scheduler {
     this.#pump()
   }
 
-  onWorkerGone(host: HostPort, worker: number, entered: number, because: string): void {
+  /** What a worker had to say and could not send itself. */
+  onFrames(host: HostPort, worker: number, frames: Uint8Array): void {
+    this.#hosts
+      .get(host)
+      ?.workers.find((it) => it.index === worker)
+      ?.receive(frames)
+  }
+
+  onWorkerGone(host: HostPort, worker: number, lost: LostWorker): void {
     const slot = this.#hosts.get(host)
     if (slot === undefined) return
-    slot.gone.set(worker, { entered, because })
+    slot.gone.set(worker, lost)
     const found = slot.workers.find((it) => it.index === worker)
     if (found === undefined || found.state === "starting") this.#forgetWorker(slot, worker)
     else if (found.state === "gone") this.#workerLost(slot, found)
@@ -294,8 +302,12 @@ export class Scheduler {
   #dispatch(worker: WorkerSlot, job: Job): "placed" {
     const { tenant } = job
     if (tenant.worker !== worker && worker.tenants.size >= this.#limits.residentsPerWorkerMax) this.#makeSpace(worker)
-    worker.dispatch(job)
+    this.#send(worker, job)
     return "placed"
+  }
+
+  #send(worker: WorkerSlot, job: Job): void {
+    worker.dispatch(job, this.#returns.has(job))
   }
 
   #hasRoom(worker: WorkerSlot): boolean {
@@ -407,7 +419,7 @@ export class Scheduler {
 
   #onRoom(worker: WorkerSlot): void {
     if (worker.depth <= refillDepth) {
-      while (worker.waiting.length > 0 && this.#hasRoom(worker)) worker.dispatch(worker.waiting.shift()!)
+      while (worker.waiting.length > 0 && this.#hasRoom(worker)) this.#send(worker, worker.waiting.shift()!)
       if (this.#ready.size > 0) this.#pump()
     }
     if (worker.depth === 0) this.#steal(worker)
@@ -581,11 +593,9 @@ export class Scheduler {
     const because = gone?.because ?? end?.because ?? "host-killed"
     worker.cancelDeadline()
     slot.workers.splice(slot.workers.indexOf(worker), 1)
-    // Evals begin in order: the head has begun, unless the thread died before it had read it.
-    const head = worker.inFlight[0]
-    const hasBegun = head !== undefined && (head.seq !== worker.unreadSeq || head.stopping !== undefined)
-    const ended = [...(hasBegun ? [head] : []), ...worker.parked.values()]
-    const returned = worker.inFlight.slice(hasBegun ? 1 : 0).filter((it) => !it.isOrphan)
+    const begunCount = worker.countBegun(gone?.begun ?? blamed, gone !== undefined)
+    const ended = [...worker.inFlight.slice(0, begunCount), ...worker.parked.values()]
+    const returned = worker.inFlight.slice(begunCount).filter((it) => !it.isOrphan)
     const unbegun = [...returned.map((it) => it.job), ...worker.waiting]
     worker.inFlight.length = 0
     worker.waiting.length = 0

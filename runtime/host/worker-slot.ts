@@ -12,7 +12,7 @@ import type { WorkerLink, WorkerMessage } from "./listener.ts"
 /** What the scheduler asks of a host. Simulations put a twin in its place. */
 export type HostPort = Pick<Host, "id" | "pid" | "grow" | "interrupt" | "fence" | "kill" | "stop" | "isDead">
 /** What it asks of a worker's connection. */
-export type WorkerPort = Pick<WorkerLink, "send" | "close" | "abort">
+export type WorkerPort = Pick<WorkerLink, "send" | "receive" | "close" | "abort">
 
 export type EvalRequest = FieldsOf<typeof toWorker.eval>
 export type ToolCall = FieldsOf<typeof fromWorker.toolCall>
@@ -145,11 +145,13 @@ export class WorkerSlot {
     return this.inFlight.length
   }
 
-  dispatch(job: Job): void {
+  /** `isSuspect`: a worker has died with it in flight. */
+  dispatch(job: Job, isSuspect = false): void {
     const { tenant } = job
     const seq = ++this.#seq
     if (tenant.worker !== this) tenant.worker?.evict(tenant)
     const request = job.request(seq, tenant.worker === this)
+    if (isSuspect) request.isSuspect = true
     tenant.worker = this
     tenant.usedAt = this.#handlers.now()
     this.tenants.delete(tenant.session)
@@ -198,6 +200,25 @@ export class WorkerSlot {
 
   find(evalId: string): Dispatched | undefined {
     return this.parked.get(evalId) ?? this.inFlight.find((it) => it.job.evalId === evalId)
+  }
+
+  /** Frames of the worker that came by way of its host: outcomes that it could not send while it computed, or before it ended. */
+  receive(frames: Uint8Array): void {
+    this.#link?.receive(frames)
+  }
+
+  /**
+   * How many of those in flight have begun, as far as can be known once the worker is gone. They begin in order, so have all up to `begun`
+   * and up to the last one of which anything was seen. Where its host could say no more than that, the head has begun unless the thread
+   * had not read it.
+   */
+  countBegun(begun: number, isExact: boolean): number {
+    const [head] = this.inFlight
+    const hasBegun = ({ seq, isOrphan, stopping, job }: Dispatched): boolean =>
+      seq <= begun || (!isOrphan && (stopping !== undefined || !job.isUnseen()))
+    const last = this.inFlight.findLastIndex(hasBegun)
+    const isHeadLost = !isExact && head !== undefined && head.seq !== this.unreadSeq
+    return Math.max(last + 1, isHeadLost ? 1 : 0)
   }
 
   /** Takes back what stands behind the head, so that it can run elsewhere. */

@@ -102,6 +102,8 @@ export const toWorker = {
     atomic: bool,
     limits: list(int),
     checkpoint: optional(checkpoint),
+    /** A worker has died with it in flight: whatever ended before it must have left before it begins, so that a second death is its own. */
+    isSuspect: optional(bool),
   }),
   settle: message(2, { evalId: str, how: oneOf("interrupted", "timeout") }),
   toolResult: message(3, { session: str, callId: int, ok: bool, bytes, message: str, kind: str }),
@@ -174,7 +176,10 @@ export const fromHost = {
     what: str,
     bytes,
   }),
-  workerGone: message(197, { worker: int, entered: int, because: str }),
+  /** `entered`: the eval the thread was in, `begun`: the last one that had begun; 0 if none. */
+  workerGone: message(197, { worker: int, entered: int, begun: int, because: str }),
+  /** Whole frames that the worker could not send itself: it computes, or has ended. */
+  relayed: message(199, { worker: int, frames: bytes }),
   /** The host is about to kill itself. */
   dying: message(198, { because: str, worker: int, entered: int }),
 } as const

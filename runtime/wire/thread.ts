@@ -8,6 +8,8 @@ export interface ServeTask {
   worker: number
   token: string
   words: SharedWords
+  /** Memory of the outbox. */
+  outbox: SharedArrayBuffer
   port: MessagePort
   syncCallTimeoutMs: number
 }

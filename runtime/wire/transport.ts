@@ -5,6 +5,7 @@
 // (a host's supervisor) decides what that means.
 import type { Duplex } from "node:stream"
 import { Packr } from "msgpackr"
+import type { Outbox } from "./outbox.ts"
 import { FrameError, FrameReader, frameHeaderBytes, sealFrame } from "./frame.ts"
 import { decoder, encodeMessage } from "./schema.ts"
 import type { FieldsOf, MessageOf, MessageType, Vocabulary } from "./schema.ts"
@@ -29,21 +30,24 @@ export class Link<Out extends Vocabulary, In extends Vocabulary> {
   readonly #stream: Duplex
   readonly #waiting: Uint8Array[] = []
   readonly #out: Out
+  readonly #outbox: Outbox | undefined
+  readonly #receive: (payload: Uint8Array) => void
   #scheduled = false
   #isClosed = false
   #closeReason: Error | undefined
 
-  constructor(stream: Duplex, vocabularies: { out: Out; in: In }, handlers: LinkHandlers<In>) {
+  /** `outbox`: where messages of `sendSoon` wait. */
+  constructor(stream: Duplex, vocabularies: { out: Out; in: In }, handlers: LinkHandlers<In>, outbox?: Outbox) {
     this.#stream = stream
     this.#out = vocabularies.out
+    this.#outbox = outbox
     const decode = decoder(vocabularies.in)
     const cutOff = (error: unknown): void => {
       this.#closeReason ??= error as Error
       this.#isClosed = true
       stream.destroy()
     }
-    const reader = new FrameReader((payload) => {
-      if (this.#isClosed) return
+    this.#receive = (payload) => {
       let message: MessageOf<In>
       try {
         message = decode(packr.unpack(payload))
@@ -52,6 +56,9 @@ export class Link<Out extends Vocabulary, In extends Vocabulary> {
       }
       // What the handler throws is its owner's fault and not the peer's: it goes up.
       handlers.onMessage(message)
+    }
+    const reader = new FrameReader((payload) => {
+      if (!this.#isClosed) this.#receive(payload)
     })
     stream.on("data", (chunk: Uint8Array) => {
       if (this.#isClosed) return
@@ -81,14 +88,51 @@ export class Link<Out extends Vocabulary, In extends Vocabulary> {
   /** Sends one message; on a closed connection it is dropped, since its owner hears of the close anyway. */
   send<K extends keyof Out>(type: K, fields: FieldsOf<Out[K]>): void {
     if (this.#isClosed) return
-    const packed = encodeMessage(this.#out[type] as MessageType, fields as Record<string, unknown>)
-    this.#waiting.push(sealFrame(packr.pack(packed, reserveStartSpace + frameHeaderBytes)))
+    this.#emptyOutbox()
+    this.#waiting.push(this.#frame(type, fields))
     if (this.#scheduled) return
     this.#scheduled = true
     process.nextTick(() => {
       this.#scheduled = false
       this.flush()
     })
+  }
+
+  /**
+   * Sends one message in company: it leaves with the next `send` or `flush`. The outbox's other side sends it when that does not come.
+   */
+  sendSoon<K extends keyof Out>(type: K, fields: FieldsOf<Out[K]>): void {
+    if (this.#isClosed) return
+    const frame = this.#frame(type, fields)
+    if (this.#waiting.length === 0 && this.#outbox?.put(frame)) return
+    this.#emptyOutbox()
+    this.#waiting.push(frame)
+  }
+
+  /** How many messages wait for company. */
+  get soonCount(): number {
+    return this.#outbox?.count ?? 0
+  }
+
+  /** Whether anything waits that only this side can send. */
+  get isWaiting(): boolean {
+    return this.#waiting.length > 0 || this.#stream.writableLength > 0
+  }
+
+  /** Takes whole frames that came another way, also after the connection has closed. */
+  receive(frames: Uint8Array): void {
+    new FrameReader(this.#receive).push(frames)
+  }
+
+  #frame<K extends keyof Out>(type: K, fields: FieldsOf<Out[K]>): Uint8Array {
+    const packed = encodeMessage(this.#out[type] as MessageType, fields as Record<string, unknown>)
+    return sealFrame(packr.pack(packed, reserveStartSpace + frameHeaderBytes))
+  }
+
+  #emptyOutbox(): void {
+    if (this.soonCount === 0) return
+    const taken = this.#outbox?.take()
+    if (taken !== undefined) this.#waiting.push(taken)
   }
 
   /** Sends what waits; true when the kernel has all of it. When it has not yet, `then` is called once it has. False once closed. */
@@ -102,6 +146,7 @@ export class Link<Out extends Vocabulary, In extends Vocabulary> {
   }
 
   flush(): void {
+    this.#emptyOutbox()
     const waiting = this.#waiting
     if (waiting.length === 0 || this.#isClosed) return
     // The peer has ended its side and the close is on its way; a write now would fail without a word.

@@ -26,6 +26,7 @@ import {
 import type { HostFunction } from "../../stdlib/bridge.ts"
 import type { Primitive } from "../../stdlib/intrinsics.ts"
 import { ENTERED, TURN, WAITING, enter } from "../wire/shared-memory.ts"
+import { Outbox } from "../wire/outbox.ts"
 import { Link } from "../wire/transport.ts"
 import { fromWorker, toWorker, wireVersion } from "../wire/schema.ts"
 import type { FieldsOf, WorkerOutcome } from "../wire/schema.ts"
@@ -47,6 +48,8 @@ const outputFlushMs = 50
 
 /** Ended evals whose late errors can be told whose they are. */
 const endedKept = 1_000
+/** Outcomes that leave together while more evals wait. */
+const companyMax = 8
 /** Evals that may begin before the loop turns. */
 const begunPerTurnMax = 8
 /** Nearly every session's. */
@@ -111,6 +114,7 @@ class Worker {
         },
         onClose: onClosed,
       },
+      new Outbox(task.outbox),
     )
     this.#catchStrays()
     this.#spare = { profile: spareProfile, realm: new Realm(this.#bundle, spareProfile) }
@@ -124,12 +128,19 @@ class Worker {
     let begun = 0
     while (this.#current === undefined) {
       // What the embedder says meanwhile must be read from time to time, and questions whether this loop turns be answered.
-      if (begun++ === begunPerTurnMax) return void setImmediate(() => this.#pump())
+      if (begun++ === begunPerTurnMax) {
+        this.#link.flush()
+        return void setImmediate(() => this.#pump())
+      }
       const message = this.#queue[0]
-      if (message === undefined) return this.#bootSpare()
-      // What earlier evals came to must be with the kernel before other code may compute: it could not leave meanwhile, and would die
-      // with the thread, so that an eval which has ended would be run again or blamed.
-      if (!this.#link.flushed(() => this.#pump())) return
+      if (message === undefined) {
+        this.#link.flush()
+        return this.#bootSpare()
+      }
+      // What earlier evals came to must be with the kernel, or in the outbox, before other code may compute: it could not leave meanwhile,
+      // and would die with the thread, so that an eval which has ended would be run again or blamed.
+      const isDue = this.#link.isWaiting || this.#link.soonCount >= (message.isSuspect ? 1 : companyMax)
+      if (isDue && !this.#link.flushed(() => this.#pump())) return
       this.#queue.shift()
       if (enter(this.#task.words, message.seq)) this.#begin(message)
       else this.#link.send("skipped", { seq: message.seq, evalId: message.evalId })
@@ -314,7 +325,7 @@ class Worker {
     const { begunAt, compiledAt, ranAt } = evl.times
     const now = performance.now()
     // Every field is named, so that all outcomes have one shape: packing reads them by name.
-    this.#link.send("outcome", {
+    const outcome: WorkerOutcome = {
       seq,
       evalId,
       status,
@@ -334,7 +345,10 @@ class Worker {
       abandoned: evl.abandoned.length > 0 ? evl.abandoned : undefined,
       realmKept: rest.realmKept ?? true,
       times: [compiledAt - begunAt, Math.max(0, ranAt - compiledAt), now - Math.max(ranAt, compiledAt)],
-    })
+    }
+    // Behind it others wait on this thread: theirs will soon follow.
+    if (this.#queue.length > 0) this.#link.sendSoon("outcome", outcome)
+    else this.#link.send("outcome", outcome)
   }
 
   // What realms ask for

@@ -3,10 +3,10 @@
 // An eval's source is a program: a list of steps that compute or park for so long, or do what user code can do to its thread or host. The
 // fence is the real one, the messages are the real ones, and every message takes its time. What was sent before a death arrives
 // before the close, as a kernel has it.
-import type { HostEnd } from "../../runtime/host/host.ts"
+import type { HostEnd, LostWorker } from "../../runtime/host/host.ts"
 import type { WorkerDoor } from "../../runtime/host/listener.ts"
 import type { EvalRequest, HostPort, WorkerPort } from "../../runtime/host/worker-slot.ts"
-import { ENTERED, allocateSharedWords, enter, raiseFence } from "../../runtime/wire/shared-memory.ts"
+import { BEGUN, ENTERED, allocateSharedWords, enter, raiseFence } from "../../runtime/wire/shared-memory.ts"
 import type { fromWorker } from "../../runtime/wire/schema.ts"
 import type { FieldsOf } from "../../runtime/wire/schema.ts"
 import type { VirtualClock } from "./virtual-clock.ts"
@@ -30,7 +30,8 @@ export interface TwinWorld {
   /** Called when a worker really begins an eval, with what its realm holds. */
   onBegun(evalId: string, host: TwinHost, realm: readonly string[]): void
   onExit(host: TwinHost, end: HostEnd): void
-  onWorkerGone(host: TwinHost, worker: number, entered: number, because: string): void
+  onWorkerGone(host: TwinHost, worker: number, lost: LostWorker): void
+  onFrames(host: TwinHost, worker: number, frames: Uint8Array): void
 }
 
 interface Evl {
@@ -106,7 +107,12 @@ export class TwinHost implements HostPort {
     this.wasKilledFromOutside = end.entered === 0
     for (const thread of this.threads.values()) thread.close()
     for (const answer of this.#open) answer({ found: "gone", entered: 0 })
-    this.#later(() => this.world.onExit(this, end))
+    // A host that ends by its own decision says first what its threads have left to say.
+    const left = this.wasKilledFromOutside ? [] : Array.from(this.threads.values(), (it) => it.takeSoon())
+    this.#later(() => {
+      for (const tell of left) tell()
+      this.world.onExit(this, end)
+    })
   }
 
   readonly #open = new Set<(answer: { found: "gone"; entered: number }) => void>()
@@ -153,6 +159,10 @@ export class TwinThread implements WorkerPort {
   #isNative = false
   #isDying = false
   #receiver: ReturnType<WorkerDoor["onConnected"]> | undefined
+  /** Outcomes that wait for company, and how often they have left. */
+  #soon: (() => void)[] = []
+  #emptied = 0
+  readonly #relayed: (() => void)[][] = []
   readonly #arriving: (() => void)[] = []
   readonly #leaving: (() => void)[] = []
   #arrivesAt = 0
@@ -184,6 +194,28 @@ export class TwinThread implements WorkerPort {
     })
     // Whichever timer fires first takes the oldest: sums of fractions must not change an order.
     clock.after(this.#arrivesAt - clock.now(), () => this.#arriving.shift()!())
+  }
+
+  /** Frames that came by way of the host: their number stands for them. */
+  receive(frames: Uint8Array): void {
+    for (const tell of this.#relayed[frames[0]!]!) tell()
+  }
+
+  /** Takes what waits in the outbox; the function that is given brings it to the embedder, by way of the host. */
+  takeSoon(): () => void {
+    const number = this.#relayed.push(this.#empty()) - 1
+    return () => this.host.world.onFrames(this.host, this.index, Uint8Array.of(number))
+  }
+
+  #empty(): (() => void)[] {
+    const soon = this.#soon
+    this.#soon = []
+    this.#emptied += 1
+    return soon
+  }
+
+  #flush(): void {
+    for (const tell of this.#empty()) this.#deliver(tell)
   }
 
   abort(): void {
@@ -224,6 +256,8 @@ export class TwinThread implements WorkerPort {
   }
 
   #pump(): boolean {
+    const [next] = this.#queue
+    if (next === undefined || this.#soon.length >= (next.isSuspect ? 1 : 3)) this.#flush()
     const request = this.#queue.shift()
     if (request === undefined) return false
     const { seq, evalId } = request
@@ -340,14 +374,34 @@ export class TwinThread implements WorkerPort {
     if (this.isGone) return
     const { world } = this.host
     this.close()
+    const begun = Atomics.load(this.words, BEGUN)
+    const tell = this.takeSoon()
     world.clock.after(world.latencyMs(), () => {
-      if (!this.host.isDead) world.onWorkerGone(this.host, this.index, entered, because)
+      if (this.host.isDead) return
+      tell()
+      world.onWorkerGone(this.host, this.index, { entered, begun, because })
     })
   }
 
   #say<K extends keyof typeof fromWorker>(type: K, fields: FieldsOf<(typeof fromWorker)[K]>): void {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a message is its type and its fields
-    this.#deliver(() => this.#receiver?.onMessage({ type, ...fields } as never))
+    const tell = (): void => this.#receiver?.onMessage({ type, ...fields } as never)
+    if (type === "outcome" && this.#queue.length > 0) {
+      if (this.#soon.push(tell) === 1) this.#awaitRescue()
+      return
+    }
+    this.#flush()
+    this.#deliver(tell)
+  }
+
+  /** The host looks in every 20 ms and relays what it has seen waiting before. */
+  #awaitRescue(): void {
+    const { clock } = this.host.world
+    const emptied = this.#emptied
+    clock.after(40, () => {
+      if (this.#emptied !== emptied || this.host.isDead || this.host.isSilent) return
+      this.takeSoon()()
+    })
   }
 
   /** In order, however long each takes. */

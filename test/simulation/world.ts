@@ -103,9 +103,13 @@ export class World {
         this.scheduler.onHostExit(it, end)
         if (this.#restartMs !== undefined) this.clock.after(this.#restartMs, () => this.addHost())
       },
-      onWorkerGone: (it, worker, entered, because) => {
-        this.trace.push(`${this.clock.now()} host gone ${it.id}/${worker} ${entered} ${because}`)
-        this.scheduler.onWorkerGone(it, worker, entered, because)
+      onWorkerGone: (it, worker, lost) => {
+        this.trace.push(`${this.clock.now()} host gone ${it.id}/${worker} ${JSON.stringify(lost)}`)
+        this.scheduler.onWorkerGone(it, worker, lost)
+      },
+      onFrames: (it, worker, frames) => {
+        this.trace.push(`${this.clock.now()} frames by way of ${it.id}/${worker}`)
+        this.scheduler.onFrames(it, worker, frames)
       },
     })
     this.hosts.push(host)
@@ -182,10 +186,11 @@ export class World {
     const before = evl.begunOn.at(-1)
     this.trace.push(`${this.clock.now()} ${evalId} began on ${host.id}`)
     evl.begunOn.push(host)
-    // The one exception: its host was killed from outside right after it was sent, and nothing of it was seen by anyone.
-    const mayRepeat = evl.begunOn.length === 2 && before?.wasKilledFromOutside === true && !evl.told.includes("parked")
+    // The one exception: its host was killed from outside, and nothing of it was seen by anyone.
+    const mayRepeat = evl.begunOn.slice(0, -1).every((it) => it.wasKilledFromOutside) && !evl.told.includes("parked")
     if (before !== undefined && !mayRepeat) this.faults.push(`${evalId} was begun ${evl.begunOn.length} times`)
-    if (realm.join() !== evl.session.log.join()) {
+    // One that was stopped before its worker had read of that may begin for nobody, on what its session had then.
+    if (evl.end === undefined && realm.join() !== evl.session.log.join()) {
       this.faults.push(`${evalId} began on [${realm.join()}] although [${evl.session.log.join()}] is committed`)
     }
   }

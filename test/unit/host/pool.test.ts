@@ -25,7 +25,8 @@ function start(peer: string, threadsMax = 2): Heard {
     },
     {
       onSyncCall: () => {},
-      onGone: (worker, entered, because) => gone.push({ worker, entered, because }),
+      onFrames: () => {},
+      onGone: (worker, entered, _begun, because) => gone.push({ worker, entered, because }),
       onStuck: (worker, entered) => stuck.push({ worker, entered }),
     },
   )

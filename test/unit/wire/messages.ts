@@ -69,6 +69,7 @@ export const toWorkerSamples: Samples<typeof toWorker> = {
     atomic: false,
     limits: [1, 2, 3],
     checkpoint: sampleCheckpoint,
+    isSuspect: true,
   },
   settle: { evalId: "evl_a", how: "timeout" },
   toolResult: { session: "ses_a", callId: 1, ok: true, bytes, message: "", kind: "" },
@@ -121,7 +122,8 @@ export const fromHostSamples: Samples<typeof fromHost> = {
   interrupted: { request: 1, found: "behind", entered: 0 },
   fenced: { request: 1, begun: 0 },
   syncCall: { worker: 0, callId: 1, session: "ses_a", evalId: "evl_a", op: "atPut", key: "x", what: "", bytes },
-  workerGone: { worker: 0, entered: 1, because: "out-of-memory" },
+  workerGone: { worker: 0, entered: 1, begun: 2, because: "out-of-memory" },
+  relayed: { worker: 0, frames: bytes },
   dying: { because: "native-code", worker: 0, entered: 1 },
 }
 
