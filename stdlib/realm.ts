@@ -305,7 +305,7 @@ export function bootRealm(host: HostFunction, profile: string) {
 
     /** Runs a unit; true when it ended at once, false when its promise is pending. */
     start(unit: Unit, names: readonly string[], privates: readonly boolean[]): boolean {
-      held.length = 0
+      if (held.length > 0) held.length = 0
       exitSignal = undefined
       notePrivateNames(names, privates)
       run = environment.start(unit)
@@ -358,7 +358,7 @@ export function bootRealm(host: HostFunction, profile: string) {
     describeOther: (error: unknown) => errorToJson(describeError(error, defaultErrorLimits, textOf)),
     end(): void {
       run = undefined
-      held.length = 0
+      if (held.length > 0) held.length = 0
     },
 
     // What comes from outside

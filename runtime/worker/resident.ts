@@ -78,6 +78,8 @@ export class Resident implements NameTable {
   /** Definitions that became values because what they copied is no definition any more. */
   #stale: string[] = []
   readonly #changedDefinitions = new Set<string>()
+  /** An empty list of the realm's own. */
+  #noNames: never[] | undefined
   #mayLinger = false
   #mayReachGlobal = false
   #mayPatch = false
@@ -128,6 +130,10 @@ export class Resident implements NameTable {
     this.#stale = []
     if (unit.replaces.length > 0) this.#retarget(unit.replaces)
     const { api } = this.realm
+    if (unit.definitions.length === 0) {
+      const none = (this.#noNames ??= this.realm.list<never>([]))
+      return api.start(made as Parameters<typeof api.start>[0], none, none)
+    }
     const names = this.realm.list(unit.definitions.map((it) => it.name))
     const privates = this.realm.list(unit.definitions.map((it) => it.hasPrivateNames))
     return api.start(made as Parameters<typeof api.start>[0], names, privates)
