@@ -6,6 +6,7 @@
 // reached. Nothing here undoes an eval: the realm of an interrupted one is thrown away.
 import { bindCell, Cell, restoreCell, unbindCell, type CellOwner, type CellState } from "./cell.ts"
 import { cleanError } from "./messages.ts"
+import { stampFunction, type ScopeDescriptor, type Skeleton, type SkeletonMaker } from "./stamp.ts"
 import {
   apply,
   arrayPush,
@@ -34,6 +35,8 @@ export interface UnitGroup {
 }
 
 export interface Unit {
+  /** What the tokens of its functions point to. */
+  sites: ScopeDescriptor[]
   cells: string[]
   lexical: string[]
   vars: string[]
@@ -126,6 +129,7 @@ export class Environment implements CellOwner {
         return await load(specifier, attributes)
       },
       meta: { __proto__: null },
+      stamp: stampFunction,
     }
   }
 
@@ -235,6 +239,13 @@ export class Environment implements CellOwner {
   /** What changed so far counts as given: the realm stands as its checkpoint says. */
   settle(): void {
     this.#settle()
+  }
+
+  /** An activation of a source's root, for functions that come from a checkpoint. */
+  activate(make: SkeletonMaker, cells: readonly string[]): Skeleton {
+    const parameters: unknown[] = [this.#hooks]
+    for (let index = 0; index < cells.length; index++) arrayPush(parameters, this.cell(cells[index]!))
+    return apply(make, undefined, parameters)
   }
 
   /** Takes every binding away. */

@@ -1,8 +1,8 @@
 // How every kind of object but the plainest is written: what it is by its internal slots first, then, where it differs from a fresh
 // object of its kind, its prototype, attributes and own properties in the general form.
 //
-// Functions, instances with private names and settled promises end here as ephemerals. The three seams are `writeFunction`,
-// the `hasPrivateNames` line of `writeOrdinary` and the promise line of `writeOther`: whoever can read captures, private fields or a
+// Functions that are not stamped, instances with private names and settled promises end here as ephemerals. The seams are
+// the `hasPrivateNames` line of `writeOrdinary` and the promise line of `writeOther`: whoever can read private fields or a
 // promise's state writes them there, with an op of their own.
 
 import {
@@ -27,6 +27,7 @@ import {
 } from "../../../stdlib/intrinsics.ts"
 import { confirmBrand, functionName, unrootedBrand, type Brand } from "../../../stdlib/brands.ts"
 import { recordedProxy } from "../../../stdlib/proxy-record.ts"
+import { writeClosure } from "./encode-closures.ts"
 import { writeBuffer, writeView } from "./encode-bytes.ts"
 import { withoutKey, writeGeneral, writeRare } from "./encode-general.ts"
 import type { PrototypeInfo, ValueEncoder } from "./encoder.ts"
@@ -47,11 +48,13 @@ import {
 } from "./format.ts"
 
 export function writeFunction(encoder: ValueEncoder, object: object): void {
+  const problem = encoder.hooks.keepsClosures === true ? writeClosure(encoder, object) : ""
+  if (problem === undefined) return
   const name = functionName(object)
   const isClass = stringIndexOf(functionToString(object), "class") === 0
   const what = `${isClass ? "class" : "function"}${name === "" ? "" : ` ${name}`}`
   const text = isClass ? `[class ${name || "(anonymous)"}]` : `[Function${name === "" ? " (anonymous)" : `: ${name}`}]`
-  encoder.writeEphemeral(object, what, text)
+  encoder.writeEphemeral(object, problem === "" ? what : `${what}: ${problem}`, text)
 }
 
 export function writeProxy(encoder: ValueEncoder, object: object): void {

@@ -30,6 +30,7 @@ import {
   Uint8ArrayOf,
   type Primitive,
 } from "../../../stdlib/intrinsics.ts"
+import type { SourceRecord } from "../../../stdlib/stamp.ts"
 import { candidateBrand, opaqueBuiltin, type Brand } from "../../../stdlib/brands.ts"
 import { isRecordedProxy } from "../../../stdlib/proxy-record.ts"
 import { wellKnownSymbolName } from "./symbols.ts"
@@ -51,12 +52,19 @@ import {
   protoNull,
   protoPlain,
 } from "./format.ts"
-import { frameFields, frameItems, frameSlots, pathOf, type Frame, type SlotLabels } from "./frames.ts"
+import { frameCaptures, frameFields, frameItems, frameSlots, pathOf, type Frame, type SlotLabels } from "./frames.ts"
 import { hasPlainItems, isPlainData, numbersOf, objectPrototypeIsSilent } from "./plain.ts"
 import type { EncodeHooks } from "./hooks.ts"
 
 /** Hooks may be left out; what is missing must not be looked up on `Object.prototype`. */
-const encodeHookNames = ["referenceOf", "classOf", "isProxy", "standInPrototype", "viewsAreSlices"] as const
+const encodeHookNames = [
+  "referenceOf",
+  "classOf",
+  "isProxy",
+  "standInPrototype",
+  "viewsAreSlices",
+  "keepsClosures",
+] as const
 
 /** Shapes remembered per prototype; a program's hot objects rarely alternate between more. */
 const recentShapesMax = 8
@@ -99,6 +107,10 @@ export class ValueEncoder {
   ephemeral: { what: string; path: string } | undefined
   /** How many proxies of proxies are being written. */
   proxyDepth = 0
+  /** How many activations are being written for the sake of another's `this`. */
+  closureDepth = 0
+  /** The sources of the functions written. */
+  sources: SourceRecord[] = newList()
   /** Called when an object of an earlier binding is met; set only for a scan. */
   onShared: ((id: number) => void) | undefined
 
@@ -126,6 +138,7 @@ export class ValueEncoder {
     this.base += this.count
     this.count = 0
     this.ephemeral = undefined
+    this.sources = newList()
     this.#prototypes = new MapOf()
     this.#plain = newPrototypeInfo(protoPlain)
     this.#null = newPrototypeInfo(protoNull)
@@ -375,6 +388,11 @@ export class ValueEncoder {
   /** Has the slots of `list` written after what is being written now, before anything below. `labels` names them in paths. */
   pushSlots(list: unknown[], count: number, labels: SlotLabels): void {
     if (count > 0) this.#push(frameSlots, list, labels, 0, count)
+  }
+
+  /** The same for the variables of an activation. */
+  pushCaptures(values: unknown[], names: string[]): void {
+    if (names.length > 0) this.#push(frameCaptures, values, names, 0, names.length)
   }
 
   #push(kind: number, object: object, list: unknown, position: number, end: number): void {

@@ -4,6 +4,7 @@
 // property of it.
 
 import type { Primitive } from "../../../stdlib/intrinsics.ts"
+import type { SourceRecord } from "../../../stdlib/stamp.ts"
 
 export interface EncodeHooks {
   /** The stable name of an object both sides know: intrinsics, singletons, sessions, current instances of definitions. */
@@ -14,6 +15,8 @@ export interface EncodeHooks {
   isProxy?(object: object): boolean
   /** The prototype to treat this one as: classes of the embedder mean nothing in a session, so its objects travel as what they extend. */
   standInPrototype?(prototype: object): object | undefined
+  /** Functions of session code are written as values; only where their sources are kept beside the bytes. */
+  readonly keepsClosures?: boolean
   /** Encode only the bytes a view shows, as a buffer of its own. For Node's pooled Buffers, whose neighbours are none of ours. */
   readonly viewsAreSlices?: boolean
 }
@@ -23,6 +26,15 @@ export interface DecodeHooks {
   resolveReference?(id: string): object | undefined
   /** The prototype of the session class of that name; `undefined` makes one that knows only the name. */
   prototypeOf?(className: string): object | undefined
+  /** A root activation of the source of that name. */
+  activate?(source: string): Activation | undefined
+}
+
+/** An activation that is being made again. What is missing in it is `undefined`. */
+export interface Activation {
+  functionOf(number: number): object | undefined
+  scopeOf(number: number, self: unknown): Activation | undefined
+  set(name: string, value: unknown): void
 }
 
 /** Something that lives only while its session is resident, and where it was found. */
@@ -39,4 +51,6 @@ export interface EncodedValue {
 
 export interface EncodedGroup extends EncodedValue {
   readonly names: string[]
+  /** The sources of the functions in it. */
+  readonly sources: SourceRecord[]
 }

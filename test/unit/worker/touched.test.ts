@@ -8,6 +8,8 @@ interface World {
   definitions?: Record<string, string[]>
   ephemeral?: string[]
   referenced?: string[]
+  reached?: Record<string, string[]>
+  changed?: string[]
   usesDirectEval?: boolean
   mentionsGlobalThis?: boolean
 }
@@ -23,6 +25,8 @@ function touched(mentions: string[], world: World): string[] | "all" {
     definitionOf: (name) => (Object.hasOwn(definitions, name) ? { reads: definitions[name]! } : undefined),
     isLocal: (name) => locals.includes(name),
     isEphemeral: (name) => ephemeral.includes(name),
+    reachedFrom: (name) => world.reached?.[name] ?? [],
+    isChanged: (name) => world.changed?.includes(name) === true,
     referenced: new Set(referenced),
   }
   const found = touchedBy(question)

@@ -1,0 +1,89 @@
+// What a function of session code carries invisibly: the activation it was created in, and which function of its source it is.
+//
+// The stamp is a private field, put on by a class whose base returns the function instead of a new object. Nothing of the language shows it,
+// and a function that does not escape costs next to nothing (a WeakMap costs 100 times as much). Generated code stamps functions as it
+// creates them (`runtime/language/closures.ts`); only the encoder asks. Tokens are generated code too: they read variables and nothing else.
+
+/** One source of functions: a statement or a definition, with what its outer names were compiled to. */
+export interface SourceRecord {
+  readonly id: string
+  readonly source: string
+  readonly cells: string
+  readonly roots: string
+  readonly file: string
+  readonly line: number
+  readonly column: number
+}
+
+/** What is known of a scope without any activation of it. */
+export interface ScopeDescriptor {
+  /** The number of the source in its unit. */
+  readonly r: number
+  /** The number of the scope in its source; -1 is the source's root, and below that a function's own. */
+  readonly o: number
+  /** The captured variables; `this` comes first. */
+  readonly n: readonly string[]
+  /** The source, once the unit is known. */
+  q: SourceRecord | undefined
+}
+
+/** An activation: gives the variable of a number, its parent for -1, its descriptor for -2, and 1 for -3 while its frame may go on. */
+export type ScopeToken = ((key: number) => unknown) | ScopeDescriptor
+
+/** An activation that is made again: how its variables are set, its functions, and the scopes inside it. */
+export interface Skeleton {
+  readonly w: (key: number, value: unknown) => void
+  readonly f: Record<string, () => object>
+  readonly s: Record<string, (this: unknown) => Skeleton>
+}
+
+export type SkeletonMaker = (...parameters: unknown[]) => Skeleton
+
+export const tokenParent = -1
+export const tokenDescriptor = -2
+export const tokenLife = -3
+export const rootScope = -1
+
+class Returned {
+  constructor(object: object) {
+    return object
+  }
+}
+
+class Stamp extends Returned {
+  #token: ScopeToken
+  #number: number
+
+  constructor(object: object, token: ScopeToken, number: number) {
+    super(object)
+    this.#token = token
+    this.#number = number
+  }
+
+  static has(object: object): boolean {
+    return #token in object
+  }
+
+  static token(object: Stamp): ScopeToken {
+    return object.#token
+  }
+
+  static number(object: Stamp): number {
+    return object.#number
+  }
+}
+
+/** Puts the stamp on a function that was just created, and returns the function. */
+export function stampFunction(object: object, token: ScopeToken, number: number): object {
+  return new Stamp(object, token, number)
+}
+
+/** The activation that a function was created in; `undefined` for one that is not stamped. */
+export function stampToken(object: object): ScopeToken | undefined {
+  return Stamp.has(object) ? Stamp.token(object as Stamp) : undefined
+}
+
+/** The number of a stamped function in its source. */
+export function stampNumber(object: object): number {
+  return Stamp.number(object as Stamp)
+}
