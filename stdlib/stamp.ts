@@ -73,9 +73,13 @@ class Stamp extends Returned {
   }
 }
 
-/** Puts the stamp on a function that was just created, and returns the function. */
+/**
+ * Puts the stamp on a function that was just created, and returns the function: itself, not what the constructor gave, so that the compiler
+ * goes on knowing which function it is (inlined callbacks cost a third of what they do otherwise).
+ */
 export function stampFunction(object: object, token: ScopeToken, number: number): object {
-  return new Stamp(object, token, number)
+  void new Stamp(object, token, number)
+  return object
 }
 
 /** The activation that a function was created in; `undefined` for one that is not stamped. */

@@ -50,6 +50,8 @@ export class Closures {
   readonly #live = new Set<FunctionSite | undefined>()
   readonly #numbers = new Map<Scope | FunctionSite, number>()
   readonly #declared = new Map<number, FunctionSite>()
+  /** The first and last change that belong to a site's own text. */
+  readonly #bounds = new Map<FunctionSite, { opened: number; closed: number }>()
   #ranges: readonly SourceRange[] = []
 
   constructor(edits: Edits, analysis: Analysis, marker: string) {
@@ -266,9 +268,14 @@ export class Closures {
   #openSite(site: FunctionSite): void {
     const { form, start, isNamed, name } = site
     const stamp = `${this.#marker}3(`
-    if (form === "method") this.#edits.open(start, this.#inserted(`${keyText(name!)}:${stamp}{`))
-    else if (form === "expression") {
-      this.#edits.open(start, this.#inserted(isNamed ? `${stamp}{${keyText(name!)}:` : stamp))
+    if (form === "method") {
+      this.#bounds.set(site, {
+        opened: this.#edits.open(start, this.#inserted(`${keyText(name!)}:${stamp}{`)),
+        closed: -1,
+      })
+    } else if (form === "expression") {
+      const opened = this.#edits.open(start, this.#inserted(isNamed ? `${stamp}{${keyText(name!)}:` : stamp))
+      this.#bounds.set(site, { opened, closed: -1 })
       // The name is given here, so nothing else has to give it.
       if (site.target !== undefined) site.target.names = undefined
     }
@@ -283,9 +290,10 @@ export class Closures {
       if (!this.#kept.has(site)) continue
       const { form, end, isNamed, name } = site
       const tail = `,${this.#tokenOf(site)},${this.#rangeOf(site).functions.get(site)})`
-      if (form === "method" || (form === "expression" && isNamed)) {
-        this.#edits.close(end, this.#inserted(`}${accessText(name!)}${tail}`))
-      } else if (form === "expression") this.#edits.close(end, this.#inserted(tail))
+      const bounds = this.#bounds.get(site)
+      if (bounds === undefined) continue
+      const isWrapped = form === "method" || isNamed
+      bounds.closed = this.#edits.close(end, this.#inserted(isWrapped ? `}${accessText(name!)}${tail}` : tail))
     }
     for (const scope of this.#analysis.scopes) if (scope.place?.how === "statement") this.#closeScope(scope)
   }
@@ -336,7 +344,7 @@ export class Closures {
     const variables = names.filter((name) => name !== "this" && !declared.some((site) => site.name === name))
     output.write(`function(){${variables.length > 0 ? `let ${variables.join(",")};` : ""}`)
     for (const site of declared) {
-      this.#edits.render(output, site.start, site.end)
+      this.#render(output, site)
       output.write("\n")
     }
     output.write(declaration)
@@ -351,21 +359,26 @@ export class Closures {
     output.write("}}}")
   }
 
+  #render(output: Output, site: FunctionSite): void {
+    const bounds = this.#bounds.get(site) ?? { opened: Infinity, closed: -1 }
+    this.#edits.render(output, site.start, site.end, [], bounds)
+  }
+
   #maker(output: Output, range: SourceRange, site: FunctionSite, isDeclared: boolean): void {
     const number = range.functions.get(site)!
-    const { form, start, end, name } = site
+    const { form, name } = site
     if (isDeclared) {
       output.write(`,${number}:()=>${this.#marker}9_${number}`)
       return
     }
     if (form === "declaration") {
       output.write(`,${number}:()=>{`)
-      this.#edits.render(output, start, end)
+      this.#render(output, site)
       output.write(`\nreturn ${this.#stamp(site, name!)}}`)
       return
     }
     output.write(`,${number}:()=>(${form === "method" ? "{" : ""}`)
-    this.#edits.render(output, start, end)
+    this.#render(output, site)
     output.write(form === "method" ? `})${accessText(name!)}` : ")")
   }
 

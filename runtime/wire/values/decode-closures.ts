@@ -5,7 +5,7 @@
 import { defineOwn, deleteOwn, mapGet, mapSet, newList, withoutPrototype } from "../../../stdlib/intrinsics.ts"
 import type { ValueDecoder } from "./decoder.ts"
 import { Placeholder } from "./described.ts"
-import { closureDepthMax, opRef, opRoot, opScope, scopeDepthMax } from "./format.ts"
+import { closureDepthMax, opEnd, opRef, opRoot, opScope, scopeDepthMax } from "./format.ts"
 import type { Activation } from "./hooks.ts"
 
 export function readClosure(decoder: ValueDecoder): object {
@@ -57,6 +57,7 @@ function readScopeOp(decoder: ValueDecoder, op: number): Activation {
     const hasThis = decoder.readCount(1) === 1
     const parent = readScope(decoder)
     const self = hasThis ? decoder.readSlot() : undefined
+    if (hasThis && (decoder.read() !== null || decoder.read() !== opEnd)) decoder.fail("the end of a slot was expected")
     activation = parent.scopeOf(number, self) ?? noActivation
     mapSet(decoder.activations, decoder.keepHidden(), activation)
   }

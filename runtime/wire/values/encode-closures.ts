@@ -25,7 +25,7 @@ import {
 } from "../../../stdlib/stamp.ts"
 import { writeGeneral } from "./encode-general.ts"
 import type { ValueEncoder } from "./encoder.ts"
-import { closureDepthMax, opClosure, opRef, opRoot, opScope, opNull, scopeDepthMax } from "./format.ts"
+import { closureDepthMax, opClosure, opEnd, opRef, opRoot, opScope, opNull, scopeDepthMax } from "./format.ts"
 import { isFreshPrototype } from "./kinds.ts"
 
 /** Writes a stamped function; gives the reason when it cannot be kept, and "" for a function that is not stamped. */
@@ -166,11 +166,12 @@ function writeThis(encoder: ValueEncoder, value: unknown): void {
     mapGet(encoder.ids, value) === undefined
   ) {
     encoder.writeEphemeral(value, `a function in more than ${closureDepthMax} others as their \`this\``)
-    return
+  } else {
+    encoder.closureDepth++
+    encoder.writeValue(value)
+    encoder.closureDepth--
   }
-  encoder.closureDepth++
-  encoder.writeValue(value)
-  encoder.closureDepth--
+  encoder.putOp(opEnd)
 }
 
 function noteSource(encoder: ValueEncoder, { q }: ScopeDescriptor): string {

@@ -65,8 +65,10 @@ export const opArguments = 24
 export const opClosure = 25
 /** The root activation of a source: source, count, names, then their values. Takes no number. */
 export const opRoot = 26
-/** source, scope number, has `this`, parent activation, `this` slot; takes its number; count, names, then their values */
+/** source, scope number, has `this`, parent activation, `this` slot and `opEnd`; takes its number; count, names, then their values */
 export const opScope = 27
+/** Follows a slot written in place before plain items, so that an object whose contents come later does not take these for them. */
+export const opEnd = 28
 /** Defines a shape and makes its first object: 0 Object.prototype | 1 null | 2 class name; count, keys. */
 export const opShape = 32
 /** From here on an op is 64 + the number of a shape. */
