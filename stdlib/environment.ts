@@ -6,7 +6,14 @@
 // reached. Nothing here undoes an eval: the realm of an interrupted one is thrown away.
 import { bindCell, Cell, restoreCell, unbindCell, type CellOwner, type CellState } from "./cell.ts"
 import { cleanError } from "./messages.ts"
-import { stampFunction, type ScopeDescriptor, type Skeleton, type SkeletonMaker } from "./stamp.ts"
+import {
+  accessorPartOf,
+  stampAccessors,
+  stampFunction,
+  type ScopeDescriptor,
+  type Skeleton,
+  type SkeletonMaker,
+} from "./stamp.ts"
 import {
   apply,
   arrayPush,
@@ -130,6 +137,8 @@ export class Environment implements CellOwner {
       },
       meta: { __proto__: null },
       stamp: stampFunction,
+      stampAccessors,
+      accessor: accessorPartOf,
     }
   }
 

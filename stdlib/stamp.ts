@@ -3,6 +3,7 @@
 // The stamp is a private field, put on by a class whose base returns the function instead of a new object. Nothing of the language shows it,
 // and a function that does not escape costs next to nothing (a WeakMap costs 100 times as much). Generated code stamps functions as it
 // creates them (`runtime/language/closures.ts`); only the encoder asks. Tokens are generated code too: they read variables and nothing else.
+import { descriptorOf, objectHasOwn } from "./intrinsics.ts"
 
 /** One source of functions: a statement or a definition, with what its outer names were compiled to. */
 export interface SourceRecord {
@@ -90,4 +91,27 @@ export function stampToken(object: object): ScopeToken | undefined {
 /** The number of a stamped function in its source. */
 export function stampNumber(object: object): number {
   return Stamp.number(object as Stamp)
+}
+
+/** Stamps accessors of an object literal that was just made. `facts`: a key and the numbers of its getter and setter, and so on. */
+export function stampAccessors(object: object, token: ScopeToken, facts: readonly (string | number)[]): object {
+  for (let at = 0; at < facts.length; at += 3) {
+    const descriptor = descriptorOf(object, facts[at] as string)
+    // A spread or a computed key behind it may have put something else in its place.
+    if (descriptor === undefined || objectHasOwn(descriptor, "value")) continue
+    const { get, set } = descriptor
+    if (get !== undefined && (facts[at + 1] as number) >= 0 && !Stamp.has(get)) {
+      stampFunction(get, token, facts[at + 1] as number)
+    }
+    if (set !== undefined && (facts[at + 2] as number) >= 0 && !Stamp.has(set)) {
+      stampFunction(set, token, facts[at + 2] as number)
+    }
+  }
+  return object
+}
+
+/** The getter or setter of a key. */
+export function accessorPartOf(object: object, key: string, isGetter: boolean): object {
+  const descriptor = descriptorOf(object, key)!
+  return isGetter ? descriptor.get! : descriptor.set!
 }

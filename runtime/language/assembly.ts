@@ -360,7 +360,7 @@ export class Assembly {
         `make:function ${marker}make(${[`${marker}0`, ...dependencies, ...[...cells].map((name) => marker + name)].join(",")}){`,
     )
     const hasSites = members.some(({ start }) => sources.has(start))
-    if (hasSites) output.write(`const ${marker}3=${marker}0.stamp;`)
+    if (hasSites) output.write(`const ${closures.stampers};`)
     for (const member of members) {
       const range = sources.get(member.start)
       if (range !== undefined) output.write(closures.root(range, [...transform.definitionRoots.get(member)!]))
@@ -418,7 +418,7 @@ export class Assembly {
     output.write(
       `${this.#analysis.isAsync ? "async " : ""}function ${marker}run(${[`${marker}0`, ...cells.map((name) => marker + name)].join(",")}){let ${marker}1`,
     )
-    if (closures.hasKept) output.write(`,${marker}3=${marker}0.stamp`)
+    if (closures.stampers !== "") output.write(`,${closures.stampers}`)
     if (closures.statementsMayLive) output.write(`,${marker}6_run=1`)
     const backs = this.#variables(output, transform)
     if (closures.statementsMayLive) backs.push(`${marker}6_run=0;`)
@@ -546,7 +546,7 @@ export function assembleSkeleton(
   const output = new Output(segments)
   const parameters = [`${marker}0`, ...cells.map((name) => marker + name)].join(",")
   output.write(
-    `"use strict";(${marker}4=>({__proto__:null,sites:${marker}4,make:function ${marker}make(${parameters}){const ${marker}3=${marker}0.stamp;return (`,
+    `"use strict";(${marker}4=>({__proto__:null,sites:${marker}4,make:function ${marker}make(${parameters}){const ${closures.stampers};return (`,
   )
   closures.skeleton(output, range, roots)
   output.write(`)()}}))(${closures.descriptors})`)

@@ -50,6 +50,8 @@ export class Closures {
   readonly #live = new Set<FunctionSite | undefined>()
   readonly #numbers = new Map<Scope | FunctionSite, number>()
   readonly #declared = new Map<number, FunctionSite>()
+  /** Object literals with accessors that are kept, by the first of these. */
+  readonly #objects = new Map<FunctionSite, FunctionSite[]>()
   /** The first and last change that belong to a site's own text. */
   readonly #bounds = new Map<FunctionSite, { opened: number; closed: number }>()
   #ranges: readonly SourceRange[] = []
@@ -76,8 +78,11 @@ export class Closures {
     return this.#kept.has(site)
   }
 
-  get hasKept(): boolean {
-    return this.#kept.size > 0
+  /** The variables that stamping needs at the head of a factory or of the statements; "" when nothing is stamped. */
+  get stampers(): string {
+    if (this.#kept.size === 0) return ""
+    const accessors = this.#objects.size > 0 ? `,${this.#marker}3g=${this.#marker}0.stampAccessors` : ""
+    return `${this.#marker}3=${this.#marker}0.stamp${accessors}`
   }
 
   // What is captured, and by which functions that can be kept
@@ -249,6 +254,15 @@ export class Closures {
       if (list === undefined) declared.set(site.scope, [site])
       else list.push(site)
     }
+    const first = new Map<number, FunctionSite>()
+    for (const site of this.#kept) {
+      if (site.form !== "accessor") continue
+      const known = first.get(site.object!.start)
+      if (known === undefined) {
+        first.set(site.object!.start, site)
+        this.#objects.set(site, [site])
+      } else this.#objects.get(known)!.push(site)
+    }
     for (const scope of this.#analysis.scopes) this.#openScope(scope, declared.get(scope) ?? [])
     for (const site of this.#kept) this.#openSite(site)
   }
@@ -268,7 +282,9 @@ export class Closures {
   #openSite(site: FunctionSite): void {
     const { form, start, isNamed, name } = site
     const stamp = `${this.#marker}3(`
-    if (form === "method") {
+    if (form === "accessor") {
+      if (this.#objects.has(site)) this.#edits.open(site.object!.start, this.#inserted(`${this.#marker}3g(`))
+    } else if (form === "method") {
       this.#bounds.set(site, {
         opened: this.#edits.open(start, this.#inserted(`${keyText(name!)}:${stamp}{`)),
         closed: -1,
@@ -290,12 +306,26 @@ export class Closures {
       if (!this.#kept.has(site)) continue
       const { form, end, isNamed, name } = site
       const tail = `,${this.#tokenOf(site)},${this.#rangeOf(site).functions.get(site)})`
+      if (this.#objects.has(site)) this.#closeObject(site)
       const bounds = this.#bounds.get(site)
       if (bounds === undefined) continue
       const isWrapped = form === "method" || isNamed
       bounds.closed = this.#edits.close(end, this.#inserted(isWrapped ? `}${accessText(name!)}${tail}` : tail))
     }
     for (const scope of this.#analysis.scopes) if (scope.place?.how === "statement") this.#closeScope(scope)
+  }
+
+  /** After an object literal: which of its accessors are which functions. The last one of a key is the one that counts. */
+  #closeObject(first: FunctionSite): void {
+    const numbers = new Map<string, [get: number, set: number]>()
+    const { functions } = this.#rangeOf(first)
+    for (const site of this.#objects.get(first)!) {
+      const pair = numbers.get(site.name!) ?? [-1, -1]
+      pair[site.isGetter ? 0 : 1] = functions.get(site)!
+      numbers.set(site.name!, pair)
+    }
+    const list = Array.from(numbers, ([name, pair]) => `${JSON.stringify(name)},${pair.join(",")}`).join(",")
+    this.#edits.close(first.object!.end, this.#inserted(`,${this.#tokenOf(first)},[${list}])`))
   }
 
   #closeScope(scope: Scope): void {
@@ -377,6 +407,12 @@ export class Closures {
       output.write(`\nreturn ${this.#stamp(site, name!)}}`)
       return
     }
+    if (form === "accessor") {
+      output.write(`,${number}:()=>${this.#marker}3(${this.#marker}0.accessor({`)
+      this.#render(output, site)
+      output.write(`},${JSON.stringify(name)},${site.isGetter}),${this.#tokenOf(site)},${number})`)
+      return
+    }
     output.write(`,${number}:()=>(${form === "method" ? "{" : ""}`)
     this.#render(output, site)
     output.write(form === "method" ? `})${accessText(name!)}` : ")")
@@ -410,10 +446,10 @@ function isKeepable(site: FunctionSite): boolean {
     case "expression":
       return true
     case "method":
+    case "accessor":
       return site.name !== undefined
     case "declaration":
       return site.name !== undefined && (site.scope.parent === undefined || site.scope.place !== undefined)
-    case "accessor":
     case "member":
     case "called":
     case "field":

@@ -112,6 +112,9 @@ export class FunctionSite {
   isNamed = false
   /** It holds a construct that only its own place in the text can give it: `super`, an outer private name, `arguments` of another. */
   isBound: boolean
+  /** The object literal that an accessor is part of, and whether it is the getter. */
+  object: { start: number; end: number } | undefined = undefined
+  isGetter = false
   /** The reference whose `names` would name it. */
   target: Reference | undefined = undefined
 
@@ -728,7 +731,7 @@ class Walk {
         this.#expression(node.right)
         break
       case "ObjectExpression":
-        for (const property of node.properties) this.#property(property)
+        for (const property of node.properties) this.#property(property, node)
         break
       case "FunctionExpression":
       case "ArrowFunctionExpression":
@@ -823,7 +826,7 @@ class Walk {
     } else this.#expression(node)
   }
 
-  #property(node: Node): void {
+  #property(node: Node, object: Node): void {
     if (node.type !== "Property") {
       this.#expression(node)
       return
@@ -841,6 +844,8 @@ class Walk {
       const site = this.#function(value, node.method ? "method" : "accessor", node)
       site.name = key
       site.isBound ||= isBound
+      site.object = object
+      site.isGetter = node.kind === "get"
       return
     }
     if (isAnonymousFunction(value)) {
