@@ -11,7 +11,7 @@ const importHook = cellPattern(/\$\$+_0\.load/g)
 
 /** What stands between two marks of ours in the text of a function (`runtime/language/closures.ts`); the last one may end with the function. */
 const inserted = cellPattern(/\/\*\$\$+_\*\/[^]*?(?:\/\*\$\$+_\*\/|$)/g)
-const madeFunction = cellPattern(/\$\$+_3\(\.\.\.\)/g)
+const madeFunction = cellPattern(/\$\$+_3g?\(\.\.\.\)/g)
 
 /** The text of a function as the session wrote it, but for types. */
 export function cleanSource(text: string): string {

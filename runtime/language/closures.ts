@@ -95,7 +95,11 @@ export class Closures {
     for (const { scope, name, from, to } of captures) {
       const target = targetOf(scope, from, to)
       const isBroken =
-        target === undefined || scope.breaksConstants || (target.scope !== undefined && !hasRoom(target.scope))
+        target === undefined ||
+        // One token serves all accessors of an object, and a field's initialiser has none to share.
+        target.inline?.form === "accessor" ||
+        scope.breaksConstants ||
+        (target.scope !== undefined && !hasRoom(target.scope))
       if (isBroken) for (const each of chain(from, to)) this.#kept.delete(each)
       else found.push({ ...target, name, from })
     }
@@ -372,7 +376,9 @@ export class Closures {
       (site) => site.form === "declaration" && isOwn(site, scope) && names.includes(site.name!),
     )
     const variables = names.filter((name) => name !== "this" && !declared.some((site) => site.name === name))
-    output.write(`function(){${variables.length > 0 ? `let ${variables.join(",")};` : ""}`)
+    // Only what has a `this` of its own may be a function: arrows further in use the one around them.
+    const head = scope === undefined || names.includes("this") ? "function()" : "()=>"
+    output.write(`${head}{${variables.length > 0 ? `let ${variables.join(",")};` : ""}`)
     for (const site of declared) {
       this.#render(output, site)
       output.write("\n")

@@ -200,6 +200,7 @@ export class Resident implements NameTable {
           isLocal: (name) => isLocal(this.kind(name)),
           isEphemeral: (name) => this.#ephemeral.has(name),
           reachedFrom: (name) => this.#reachedFrom(name),
+          isUnknown: (name) => this.#mayReachGlobal && !this.isRealmGlobal(name),
           isChanged: (name) => this.#changedDefinitions.has(name),
           referenced: this.#referenced,
         })

@@ -17,6 +17,8 @@ export interface TouchedQuestion {
   isEphemeral(name: string): boolean
   /** Outer names that the functions in a local's value can reach. */
   reachedFrom(name: string): readonly string[]
+  /** A name that is no binding and may be a property that code put on the global object. */
+  isUnknown(name: string): boolean
   /** A definition that holds data which its source did not make. */
   isChanged(name: string): boolean
   /** Definitions that encoded values refer to. */
@@ -51,7 +53,7 @@ export function touchedBy(question: TouchedQuestion): Touched | "all" {
       for (const reached of question.reachedFrom(name)) open.push(reached)
       if (!reachedValue) for (const referencedName of referenced) open.push(referencedName)
       reachedValue = true
-    }
+    } else if (question.isUnknown(name)) return "all"
   }
   return { locals, definitions }
 }

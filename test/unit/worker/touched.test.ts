@@ -10,6 +10,7 @@ interface World {
   referenced?: string[]
   reached?: Record<string, string[]>
   changed?: string[]
+  unknown?: string[]
   usesDirectEval?: boolean
   mentionsGlobalThis?: boolean
 }
@@ -26,6 +27,7 @@ function touched(mentions: string[], world: World): string[] | "all" {
     isLocal: (name) => locals.includes(name),
     isEphemeral: (name) => ephemeral.includes(name),
     reachedFrom: (name) => world.reached?.[name] ?? [],
+    isUnknown: (name) => world.unknown?.includes(name) === true,
     isChanged: (name) => world.changed?.includes(name) === true,
     referenced: new Set(referenced),
   }
@@ -59,6 +61,21 @@ describe("touched", () => {
     expect(touched(["f"], { locals: ["a", "pending"], definitions: { f: ["pending"] }, ephemeral: ["pending"] })).toBe(
       "all",
     )
+  })
+
+  test("what the functions in a value mention is reached with the value", () => {
+    const world = {
+      locals: ["f", "g", "log", "far"],
+      definitions: { d: ["far"] },
+      reached: { f: ["g"], g: ["log", "d"] },
+    }
+    expect(touched(["f"], world)).toEqual(["f", "far", "g", "log"])
+    expect(touched(["log"], world)).toEqual(["log"])
+  })
+
+  test("a definition with data of its own, or a name that may be the global object's, may lead anywhere", () => {
+    expect(touched(["d"], { locals: ["a"], definitions: { d: [] }, changed: ["d"] })).toBe("all")
+    expect(touched(["hook"], { locals: ["a"], unknown: ["hook"] })).toBe("all")
   })
 
   test("an ephemeral that is not reached costs nothing", () => {
