@@ -6,6 +6,7 @@
 // reached. Nothing here undoes an eval: the realm of an interrupted one is thrown away.
 import { bindCell, Cell, restoreCell, unbindCell, type CellOwner, type CellState } from "./cell.ts"
 import { cleanError } from "./messages.ts"
+import { constructionMode, registerPrivates } from "./privates.ts"
 import {
   accessorPartOf,
   stampAccessors,
@@ -139,6 +140,8 @@ export class Environment implements CellOwner {
       stamp: stampFunction,
       stampAccessors,
       accessor: accessorPartOf,
+      privates: registerPrivates,
+      construction: constructionMode,
     }
   }
 

@@ -36,6 +36,7 @@ import { recordAttributes } from "./attribute-record.ts"
 import { hideInserted } from "./function-text.ts"
 import { captureIntrinsics } from "./intrinsic-references.ts"
 import { defaultPreviewLimits, preview } from "./preview.ts"
+import { constructPrivates, privatesOfPrototype, privatesOnChain } from "./privates.ts"
 import { isRecordedProxy, recordProxies } from "./proxy-record.ts"
 import { makeSession } from "./session.ts"
 import { rootScope } from "./stamp.ts"
@@ -45,7 +46,7 @@ import { RealmTools, toolError } from "./tools.ts"
 import { decodeBindings, decodeValue } from "../runtime/wire/values/decode.ts"
 import { encodeValue } from "../runtime/wire/values/encode.ts"
 import { encodeBindings } from "../runtime/wire/values/groups.ts"
-import type { Activation, DecodeHooks, EncodeHooks } from "../runtime/wire/values/hooks.ts"
+import type { Activation, Constructed, DecodeHooks, EncodeHooks } from "../runtime/wire/values/hooks.ts"
 
 /** Encoded bytes of the arguments of one tool call. */
 const argumentBytesMax = 16 * 1024 * 1024
@@ -140,6 +141,7 @@ export function bootRealm(host: HostFunction, profile: string) {
     referenceOf: encodeHooks.referenceOf,
     classOf: encodeHooks.classOf!,
     keepsClosures: true,
+    privatesOf: (prototype) => privatesOnChain(prototype, nameOfClass, isRecordedProxy),
   }
   const leavingHooks: EncodeHooks = { referenceOf: () => undefined, classOf: encodeHooks.classOf! }
   const decodeHooks: DecodeHooks = {
@@ -163,6 +165,7 @@ export function bootRealm(host: HostFunction, profile: string) {
       const found = environment.read(className)
       return typeof found === "function" ? (descriptorOf(found, "prototype")?.value as object | undefined) : undefined
     },
+    construct: constructed,
     activate(id) {
       const source = sources[id]
       if (source === undefined) {
@@ -175,6 +178,35 @@ export function bootRealm(host: HostFunction, profile: string) {
       if (source.names["-1"]!.length === 0) source.root = made
       return made
     },
+  }
+
+  /** Private names by class, as `construct` was asked for them. */
+  function constructed(classNames: readonly string[]): Constructed | undefined {
+    const found: ReturnType<typeof privatesOfPrototype>[] = newList()
+    for (let index = 0; index < classNames.length; index++) {
+      const prototype = decodeHooks.prototypeOf!(classNames[index]!)
+      const known = prototype === undefined ? undefined : privatesOfPrototype(prototype)
+      if (known === undefined || !known.isOpen) {
+        unresolved = `the private names of ${classNames[index]!}`
+        return undefined
+      }
+      found[index] = known
+    }
+    return {
+      object: constructPrivates(found as NonNullable<(typeof found)[number]>[]),
+      set(wanted, value) {
+        for (let index = 0; index < found.length; index++) {
+          const { names, write } = found[index]!
+          for (let at = 0; at < names.length; at++) {
+            if (`${classNames[index]!}.#${names[at]!}` === wanted) {
+              write(this.object, at, value)
+              return
+            }
+          }
+        }
+        unresolved = wanted
+      },
+    }
   }
 
   function activationOf(source: KnownSource, scope: number, skeleton: Skeleton): Activation {
@@ -223,6 +255,13 @@ export function bootRealm(host: HostFunction, profile: string) {
 
   function isDefinitionInstance(object: object): boolean {
     return weakMapGet(instances, object) !== undefined || intrinsics.nameOf(object) !== undefined
+  }
+
+  function nameOfClass(prototype: object): string {
+    const found = weakMapGet(classes, prototype)
+    if (found === undefined || !isCurrentPrototype(found.name, prototype)) return ""
+    note(found.name)
+    return found.name
   }
 
   function isCurrentPrototype(definition: string, prototype: object): boolean {

@@ -17,6 +17,7 @@ import { Closures, insertMark, type SiteSource, type SourceRange } from "./closu
 import { markCompletion } from "./completion.ts"
 import { Output, type Edits, type Hole } from "./edits.ts"
 import type { Program } from "./parse.ts"
+import { PrivateClasses } from "./privates.ts"
 import { LineTable, Segments, type Position, type Span } from "./positions.ts"
 import type { Analysis, Reference } from "./scope.ts"
 import { editCell, Transform, type NameKind, type NameTable } from "./transform.ts"
@@ -105,6 +106,7 @@ export class Assembly {
   readonly #names: NameTable
   readonly #assumes = new Map<string, NameKind | undefined>()
   readonly #marker: string
+  #stampers = ""
 
   constructor(
     source: string,
@@ -152,12 +154,16 @@ export class Assembly {
     const marker = this.#marker
     const closures = new Closures(this.#edits, this.#analysis, marker)
     const sources = closures.divide(this.#ranges(valued))
+    const privates = new PrivateClasses(this.#edits, this.#analysis, marker)
+    privates.open()
     closures.open()
+    this.#stampers = [closures.stampers, privates.stampers].filter((text) => text !== "").join(",")
     const marked = markCompletion(this.#program.body.map(bareStatement), this.#edits, `${marker}1`)
     const plan = { candidates: valued, own, firstRunning, isAsync: this.#analysis.isAsync }
     const transform = new Transform(this.#edits, this.#analysis, this.#names, plan, marker, marked)
     transform.run(ofStatements)
     closures.close()
+    privates.close()
     this.#hooks()
     const groups = groupDefinitions(valued, (candidate) =>
       [...transform.definitionReads.get(candidate)!]
@@ -359,8 +365,7 @@ export class Assembly {
         `isLate:${group.isLate},dependencies:${JSON.stringify([...dependencies])},cells:${JSON.stringify([...cells])},` +
         `make:function ${marker}make(${[`${marker}0`, ...dependencies, ...[...cells].map((name) => marker + name)].join(",")}){`,
     )
-    const hasSites = members.some(({ start }) => sources.has(start))
-    if (hasSites) output.write(`const ${closures.stampers};`)
+    if (this.#stampers !== "") output.write(`const ${this.#stampers};`)
     for (const member of members) {
       const range = sources.get(member.start)
       if (range !== undefined) output.write(closures.root(range, [...transform.definitionRoots.get(member)!]))
@@ -418,7 +423,7 @@ export class Assembly {
     output.write(
       `${this.#analysis.isAsync ? "async " : ""}function ${marker}run(${[`${marker}0`, ...cells.map((name) => marker + name)].join(",")}){let ${marker}1`,
     )
-    if (closures.stampers !== "") output.write(`,${closures.stampers}`)
+    if (this.#stampers !== "") output.write(`,${this.#stampers}`)
     if (closures.statementsMayLive) output.write(`,${marker}6_run=1`)
     const backs = this.#variables(output, transform)
     if (closures.statementsMayLive) backs.push(`${marker}6_run=0;`)
@@ -528,6 +533,8 @@ export function assembleSkeleton(
     scopes: new Map(),
   }
   closures.divide([range])
+  const privates = new PrivateClasses(edits, analysis, marker)
+  privates.open()
   closures.open()
   const known = new Set(cells)
   const variables = new Set(roots)
@@ -538,6 +545,7 @@ export function assembleSkeleton(
     editCell(edits, marker, reference, reference.opensStatement)
   }
   closures.close()
+  privates.close()
   editCatches(edits, analysis, `${marker}0`, `${marker}2`, insertMark(marker))
   for (const { start, end, form } of analysis.dynamicImports) {
     edits.replace(start, end, form === "call" ? `${marker}0.load` : `${marker}0.meta`)
@@ -546,7 +554,7 @@ export function assembleSkeleton(
   const output = new Output(segments)
   const parameters = [`${marker}0`, ...cells.map((name) => marker + name)].join(",")
   output.write(
-    `"use strict";(${marker}4=>({__proto__:null,sites:${marker}4,make:function ${marker}make(${parameters}){const ${closures.stampers};return (`,
+    `"use strict";(${marker}4=>({__proto__:null,sites:${marker}4,make:function ${marker}make(${parameters}){const ${[closures.stampers, privates.stampers].filter((text) => text !== "").join(",")};return (`,
   )
   closures.skeleton(output, range, roots)
   output.write(`)()}}))(${closures.descriptors})`)

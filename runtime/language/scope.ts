@@ -78,6 +78,23 @@ export interface Analysis {
   scopes: Scope[]
   /** Variables of inner scopes that a function reaches from outside itself. */
   captures: Capture[]
+  /** Classes with private names that instances have. */
+  classes: ClassSite[]
+}
+
+export interface ClassSite {
+  /** Where its body begins. */
+  at: number
+  isDerived: boolean
+  /** Private fields, and one private name by which an instance is known. */
+  names: string[]
+  brand: string
+  /** Where the body of its constructor begins; -1 when it has none. */
+  constructorAt: number
+  /** Its constructor's parameters run no code. */
+  isOpen: boolean
+  /** Initialisers of instance fields; `name` is the one that an anonymous function or class takes from its field. */
+  fields: { start: number; end: number; name: string | undefined }[]
 }
 
 /** How a function stands in its text; "field" and "static" are code of a class body that runs as a function of its own. */
@@ -225,6 +242,7 @@ class Walk {
     functions: [],
     scopes: [],
     captures: [],
+    classes: [],
   }
   #scope = new Scope("module", undefined, 0, undefined, -1)
   #fn: FunctionSite | undefined = undefined
@@ -937,6 +955,8 @@ class Walk {
     this.#placeless += 1
     if (node.superClass !== null) this.#expression(node.superClass)
     this.#placeless -= 1
+    const site = classSiteOf(node)
+    if (site !== undefined) this.#result.classes.push(site)
     this.#classes.push({ names: privateNamesOf(node), fn: this.#fn })
     for (const member of node.body.body) this.#member(member)
     this.#classes.pop()
@@ -1014,6 +1034,43 @@ function privateNamesOf(node: Class): ReadonlySet<string> {
     if ("key" in member && member.key.type === "PrivateIdentifier") names.add(member.key.name)
   }
   return names
+}
+
+/** What a class with private instance members needs to be known for; `undefined` for any other. */
+function classSiteOf(node: Class): ClassSite | undefined {
+  const site: ClassSite = {
+    at: node.body.start + 1,
+    isDerived: node.superClass !== null,
+    names: [],
+    brand: "",
+    constructorAt: -1,
+    isOpen: true,
+    fields: [],
+  }
+  for (const member of node.body.body) {
+    if (member.type !== "MethodDefinition" && member.type !== "PropertyDefinition") continue
+    if (member.static) continue
+    const { key } = member
+    if (key.type === "PrivateIdentifier") {
+      if (site.brand === "") site.brand = key.name
+      if (member.type === "PropertyDefinition") site.names.push(key.name)
+    }
+    if (member.type === "PropertyDefinition") {
+      const { value } = member
+      if (value === null) continue
+      const isNamed = isAnonymousFunction(value) && bareValue(value).type === "ClassExpression"
+      const name = isNamed && !member.computed ? keyName(key) : undefined
+      site.fields.push({ start: value.start, end: value.end, name })
+    } else if (member.type === "MethodDefinition" && member.kind === "constructor" && member.value.body !== null) {
+      site.constructorAt = member.value.body.start + 1
+      site.isOpen = member.value.params.every(isPlainParameter)
+    }
+  }
+  return site.brand === "" ? undefined : site
+}
+
+function isPlainParameter(node: Node): boolean {
+  return node.type === "Identifier" || (node.type === "RestElement" && node.argument.type === "Identifier")
 }
 
 /** A key that the text gives as it is: what a function in its place is called. */

@@ -2,11 +2,19 @@
 //
 // The side that decodes makes activations (`DecodeHooks.activate`); where it cannot, as in the embedder's process, everything is read
 // all the same and the function becomes a placeholder.
-import { defineOwn, deleteOwn, mapGet, mapSet, newList, withoutPrototype } from "../../../stdlib/intrinsics.ts"
+import {
+  defineOwn,
+  deleteOwn,
+  mapGet,
+  mapSet,
+  newList,
+  prototypeOf,
+  withoutPrototype,
+} from "../../../stdlib/intrinsics.ts"
 import type { ValueDecoder } from "./decoder.ts"
 import { Placeholder } from "./described.ts"
 import { closureDepthMax, opEnd, opRef, opRoot, opScope, scopeDepthMax } from "./format.ts"
-import type { Activation } from "./hooks.ts"
+import type { Activation, Constructed } from "./hooks.ts"
 
 export function readClosure(decoder: ValueDecoder): object {
   const more = decoder.readCount(1)
@@ -26,6 +34,32 @@ export function readClosure(decoder: ValueDecoder): object {
   restoreFact(made, "length", length)
   if (more === 1) decoder.pushGeneral(made)
   return made
+}
+
+/** An instance of classes with private names; a placeholder where these mean nothing. */
+export function readPrivate(decoder: ValueDecoder): object {
+  const count = decoder.readSlotCount(2)
+  const classes: string[] = newList()
+  const labels: string[] = newList()
+  for (let i = 0; i < count; i++) {
+    classes[i] = decoder.readText()
+    const names = decoder.readSlotCount(1)
+    for (let at = 0; at < names; at++) labels[labels.length] = `${classes[i]!}.#${decoder.readText()}`
+  }
+  const constructed = decoder.hooks.construct?.(classes) ?? standIn(classes)
+  decoder.keep(constructed.object)
+  decoder.pushGeneral(isPlaceholder(constructed.object) ? {} : constructed.object)
+  if (labels.length > 0) decoder.pushCaptures(constructed, labels)
+  return constructed.object
+}
+
+function standIn(classes: readonly string[]): Constructed {
+  const name = classes.length > 0 ? classes[classes.length - 1]! : "a class"
+  return { object: new Placeholder(`value with private names of ${name}`, `${name} {}`), set: () => {} }
+}
+
+function isPlaceholder(object: object): boolean {
+  return prototypeOf(object) === Placeholder.prototype
 }
 
 function restoreFact(made: object, key: "name" | "length", fact: unknown): void {

@@ -23,7 +23,7 @@ import {
 } from "../../../stdlib/intrinsics.ts"
 import { makeProxy } from "../../../stdlib/proxy-record.ts"
 import { finishGeneral, isObject, type General } from "./decode-general.ts"
-import { readClosure } from "./decode-closures.ts"
+import { readClosure, readPrivate } from "./decode-closures.ts"
 import { decodeKind } from "./decode-kinds.ts"
 import { describedPrototype, Placeholder } from "./described.ts"
 import { MalformedValueError } from "./malformed.ts"
@@ -44,6 +44,7 @@ import {
   opPlaceholder,
   opProxy,
   opClosure,
+  opPrivate,
   opShape,
   opShaped,
   protoPlain,
@@ -53,7 +54,7 @@ import {
   proxyDepthMax,
 } from "./format.ts"
 
-const decodeHookNames = ["resolveReference", "prototypeOf", "activate"] as const
+const decodeHookNames = ["resolveReference", "prototypeOf", "activate", "construct"] as const
 
 const awaitsFields = 0
 const awaitsItems = 1
@@ -213,6 +214,8 @@ export class ValueDecoder {
         return this.keep(new Placeholder(this.readText(), this.readText()))
       case opProxy:
         return this.#readProxy()
+      case opPrivate:
+        return readPrivate(this)
       case opClosure:
         return readClosure(this)
       case opNumbers:
@@ -336,7 +339,7 @@ export class ValueDecoder {
   }
 
   /** Waits for the variables of an activation. */
-  pushCaptures(activation: Activation, names: readonly string[]): void {
+  pushCaptures(activation: Pick<Activation, "set">, names: readonly string[]): void {
     this.#push(awaitsCaptures, activation, names, 0, names.length)
   }
 

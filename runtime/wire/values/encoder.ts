@@ -30,6 +30,7 @@ import {
   Uint8ArrayOf,
   type Primitive,
 } from "../../../stdlib/intrinsics.ts"
+import type { PrivatesOfClass } from "../../../stdlib/privates.ts"
 import type { SourceRecord } from "../../../stdlib/stamp.ts"
 import { candidateBrand, opaqueBuiltin, type Brand } from "../../../stdlib/brands.ts"
 import { isRecordedProxy } from "../../../stdlib/proxy-record.ts"
@@ -64,6 +65,7 @@ const encodeHookNames = [
   "standInPrototype",
   "viewsAreSlices",
   "keepsClosures",
+  "privatesOf",
 ] as const
 
 /** Shapes remembered per prototype; a program's hot objects rarely alternate between more. */
@@ -80,6 +82,7 @@ export interface PrototypeInfo {
   readonly mode: number
   readonly className: string
   readonly hasPrivateNames: boolean
+  readonly privates: readonly PrivatesOfClass[] | undefined
   readonly brand: Brand
   /** The built-in class on the chain whose internal state nobody can read, as in `Intl.Collator`. */
   readonly builtin: string | undefined
@@ -238,7 +241,8 @@ export class ValueEncoder {
       const prototype = this.#prototypeOf(object)
       const info =
         prototype === ObjectPrototype ? this.#plain : prototype === null ? this.#null : this.infoOf(prototype)
-      if (info.mode >= 0 && !info.hasPrivateNames && this.#writeShaped(object, info)) return
+      if (info.mode >= 0 && !info.hasPrivateNames && info.privates === undefined && this.#writeShaped(object, info))
+        return
       writeOther(this, object, prototype, info.brand, info)
     }
   }
@@ -259,6 +263,7 @@ export class ValueEncoder {
       mode: found !== undefined && brand === "ordinary" && builtin === undefined ? protoClass : -1,
       className: found?.name ?? "",
       hasPrivateNames: found?.hasPrivateNames ?? false,
+      privates: this.hooks.privatesOf?.(prototype),
       brand,
       builtin,
       shapes: newList(),
@@ -425,6 +430,7 @@ function newPrototypeInfo(mode: number): PrototypeInfo {
     mode,
     className: "",
     hasPrivateNames: false,
+    privates: undefined,
     brand: "ordinary",
     builtin: undefined,
     shapes: newList(),

@@ -97,6 +97,9 @@ export const proxyDepthMax = 64
 export const scopeDepthMax = 128
 export const closureDepthMax = 16
 
+/** classes: count, then name, count and names of each; then the general form of the object; the private values follow before it */
+export const opPrivate = 29
+
 /** Well-known symbols by name, in the order in which the language lists them. */
 export const wellKnownSymbolNames: readonly string[] = [
   "asyncIterator",

@@ -31,12 +31,18 @@ export function pathOf(top: Frame | undefined, root: string): string {
   for (let frame = top; frame !== undefined; frame = frame.below) {
     if (!frame.begun) continue
     const at = frame.position - 1
-    if (frame.kind === frameCaptures) path = `{captured ${(frame.list as string[])[at]!}}${path}`
+    if (frame.kind === frameCaptures) path = `{${capturedText((frame.list as string[])[at]!)}}${path}`
     else if (frame.kind === frameItems) path = `[${at}]${path}`
     else if (frame.kind === frameFields) path = pathStep((frame.list as string[])[at]!) + path
     else path = slotStep(frame.object as unknown[], frame.list as SlotLabels, at) + path
   }
   return root + path
+}
+
+/** A private name is told by its class. */
+function capturedText(name: string): string {
+  for (let at = 0; at < name.length; at++) if (name[at] === "#") return `private ${name}`
+  return `captured ${name}`
 }
 
 function slotStep(list: unknown[], labels: SlotLabels, at: number): string {

@@ -4,6 +4,7 @@
 // property of it.
 
 import type { Primitive } from "../../../stdlib/intrinsics.ts"
+import type { PrivatesOfClass } from "../../../stdlib/privates.ts"
 import type { SourceRecord } from "../../../stdlib/stamp.ts"
 
 export interface EncodeHooks {
@@ -15,6 +16,8 @@ export interface EncodeHooks {
   isProxy?(object: object): boolean
   /** The prototype to treat this one as: classes of the embedder mean nothing in a session, so its objects travel as what they extend. */
   standInPrototype?(prototype: object): object | undefined
+  /** The classes with private names on the prototype chain, base first. Without it such instances are ephemeral. */
+  privatesOf?(prototype: object): readonly PrivatesOfClass[] | undefined
   /** Functions of session code are written as values; only where their sources are kept beside the bytes. */
   readonly keepsClosures?: boolean
   /** Encode only the bytes a view shows, as a buffer of its own. For Node's pooled Buffers, whose neighbours are none of ours. */
@@ -28,6 +31,13 @@ export interface DecodeHooks {
   prototypeOf?(className: string): object | undefined
   /** A root activation of the source of that name. */
   activate?(source: string): Activation | undefined
+  /** An object with the private names of these classes; `set` takes the name of a class and of a field, as `A.#x`. */
+  construct?(classNames: readonly string[]): Constructed | undefined
+}
+
+export interface Constructed {
+  readonly object: object
+  set(name: string, value: unknown): void
 }
 
 /** An activation that is being made again. What is missing in it is `undefined`. */

@@ -46,6 +46,22 @@ const kept: [what: string, source: string, expected: Record<string, string>][] =
     "const f = (() => { const map = new WeakMap(); return { f: () => map } })()",
     { f: "a WeakMap (at f.f{captured map})" },
   ],
+  [
+    "private names whose constructor runs code",
+    "class A { #x = 1; constructor(n = Date.now()) { this.#x = n } } let a = new A(); let sub = new (class extends A {})()",
+    { a: "an instance of A, which has private names", sub: "an instance of a class, which has private names" },
+  ],
+  [
+    "private names on a built-in object",
+    "class M extends Map { #n = 1 } let m = new M()",
+    { m: "an instance of M, which has private names" },
+  ],
+  [
+    "private names that hold something",
+    "class H { #w = { in: [new WeakMap()] } } let h = [new H()]",
+    { h: "a WeakMap (at h[0]{private H.#w}.in[0])" },
+  ],
+  ["an object made of a prototype only", "class A { #x = 1 } let a = Object.create(A.prototype)", {}],
   ["a function on a native function", "const f = Function('return 1')", { f: "function anonymous" }],
 ]
 

@@ -273,6 +273,24 @@ const cases: [what: string, scripts: string[]][] = [
     ],
   ],
   [
+    "private names",
+    [
+      "class Account { #balance = 0; #log = []; owner; constructor(owner, start) { this.owner = owner; this.#balance = start } add(n) { this.#balance += n; this.#log.push(n); return this } get total() { return this.#balance } #secret() { return this.#log.length } peek() { return this.#secret() } static is(o) { return #log in o } }",
+      "let a = new Account('ann', 5); let same = [a]; a.add(1).total",
+      "[a.add(2).total, a.peek(), a.owner, same[0] === a, Account.is(a), Object.keys(a)]",
+      "class Saver extends Account { #rate = this.total; extra = 'x'; constructor(o) { super(o, 100) } rate() { return this.#rate } } let s = new Saver('sue'); s.add(3); s.rate()",
+      "[s.total, s.rate(), s.peek(), s.extra, s instanceof Account, JSON.stringify(s), Object.keys(s)]",
+      "class Plain extends Account {} const p = new Plain('pat', 1); p.self = p; p.total",
+      "[p.add(1).total, p.self === p, p instanceof Plain]",
+      "[Account.toString().includes('static{'), String(Saver).length > 20, new Account('new', 2).total]",
+      "const tie = new Account('tie', 1); const held = { tie, f: () => tie.add(1).total }; held.f()",
+      "[held.f(), held.tie === tie, tie.total]",
+      "class Fn { #cb = () => this.n; n = 4; #K = class {}; call() { return this.#cb() } name() { return this.#cb.name + this.#K.name } }; Object.freeze(new Account('f', 1)).total",
+      "class Node2 { #next = null; link(o) { this.#next = o; return this } next() { return this.#next } } const n1 = new Node2(), n2 = new Node2().link(n1); n1.link(n2); n1.next() === n2",
+      "[n1.next() === n2, n1.next().next() === n1]",
+    ],
+  ],
+  [
     "strict errors keep their texts",
     [
       "const fs = (() => { const k = 1; let u; return { call: () => u(), prop: () => u.x, made: () => (() => 5)()() } })()",
