@@ -74,6 +74,8 @@ export function privatesOfPrototype(prototype: object): RegisteredClass | undefi
 
 const parentSlot = { __proto__: null, object: undefined } as { object: object | undefined }
 
+// What `super()` returns is what gets the private names.
+// oxlint-disable-next-line no-extraneous-class
 class ParentOfOne {
   constructor() {
     return parentSlot.object!

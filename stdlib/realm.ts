@@ -26,6 +26,7 @@ import {
 import type { Primitive } from "./intrinsics.ts"
 import { BindingsView, sealBindingsView } from "./bindings-view.ts"
 import { brandOf } from "./brands.ts"
+import { recordBound } from "./bound-record.ts"
 import { Bridge, kindError, opExit, opSettled, opUncaught } from "./bridge.ts"
 import type { HostFunction } from "./bridge.ts"
 import { describeError, defaultErrorLimits, errorToJson } from "./describe-error.ts"
@@ -103,6 +104,7 @@ export function bootRealm(host: HostFunction, profile: string) {
   recordProxies(realmGlobal)
   recordAttributes()
   hideInserted()
+  recordBound()
   installGlobals(bridge, timers, { profile, exit, uncaught, clone })
   const intrinsics = captureIntrinsics(realmGlobal)
 

@@ -45,6 +45,8 @@ export const tokenDescriptor = -2
 export const tokenLife = -3
 export const rootScope = -1
 
+// A base class is what makes the returned object the one that gets the private fields.
+// oxlint-disable-next-line no-extraneous-class
 class Returned {
   constructor(object: object) {
     return object

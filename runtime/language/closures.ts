@@ -462,6 +462,7 @@ function isKeepable(site: FunctionSite): boolean {
     case "static":
       return false
   }
+  return false
 }
 
 /** Whether a declared function is created by the scope itself, not by a block inside it that has no token. */

@@ -11,6 +11,7 @@ import {
   prototypeOf,
   withoutPrototype,
 } from "../../../stdlib/intrinsics.ts"
+import { makeBound } from "../../../stdlib/bound-record.ts"
 import type { ValueDecoder } from "./decoder.ts"
 import { Placeholder } from "./described.ts"
 import { closureDepthMax, opEnd, opRef, opRoot, opScope, scopeDepthMax } from "./format.ts"
@@ -34,6 +35,34 @@ export function readClosure(decoder: ValueDecoder): object {
   restoreFact(made, "length", length)
   if (more === 1) decoder.pushGeneral(made)
   return made
+}
+
+export function readBound(decoder: ValueDecoder): object {
+  const more = decoder.readCount(1)
+  const name = decoder.read()
+  const length = decoder.read()
+  const count = decoder.readSlotCount(1)
+  const target = readInPlace(decoder)
+  const self = readInPlace(decoder)
+  const args: unknown[] = newList()
+  for (let at = 0; at < count; at++) args[at] = readInPlace(decoder)
+  const isCallable = typeof target === "function" && decoder.hooks.activate !== undefined
+  const made = decoder.keep(isCallable ? makeBound(target, self, args) : new Placeholder("function", "[function]"))
+  if (isCallable) {
+    restoreFact(made, "name", name)
+    restoreFact(made, "length", length)
+  }
+  if (more === 1) decoder.pushGeneral(isCallable ? made : {})
+  return made
+}
+
+function readInPlace(decoder: ValueDecoder): unknown {
+  if (decoder.scopeDepth > scopeDepthMax * closureDepthMax) decoder.fail("functions bound too often")
+  decoder.scopeDepth++
+  const value = decoder.readSlot()
+  decoder.scopeDepth--
+  if (decoder.read() !== null || decoder.read() !== opEnd) decoder.fail("the end of a slot was expected")
+  return value
 }
 
 /** An instance of classes with private names; a placeholder where these mean nothing. */
@@ -90,8 +119,7 @@ function readScopeOp(decoder: ValueDecoder, op: number): Activation {
     const number = decoder.readNumber()
     const hasThis = decoder.readCount(1) === 1
     const parent = readScope(decoder)
-    const self = hasThis ? decoder.readSlot() : undefined
-    if (hasThis && (decoder.read() !== null || decoder.read() !== opEnd)) decoder.fail("the end of a slot was expected")
+    const self = hasThis ? readInPlace(decoder) : undefined
     activation = parent.scopeOf(number, self) ?? noActivation
     mapSet(decoder.activations, decoder.keepHidden(), activation)
   }

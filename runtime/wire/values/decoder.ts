@@ -23,7 +23,7 @@ import {
 } from "../../../stdlib/intrinsics.ts"
 import { makeProxy } from "../../../stdlib/proxy-record.ts"
 import { finishGeneral, isObject, type General } from "./decode-general.ts"
-import { readClosure, readPrivate } from "./decode-closures.ts"
+import { readBound, readClosure, readPrivate } from "./decode-closures.ts"
 import { decodeKind } from "./decode-kinds.ts"
 import { describedPrototype, Placeholder } from "./described.ts"
 import { MalformedValueError } from "./malformed.ts"
@@ -43,6 +43,7 @@ import {
   opClassPrototype,
   opPlaceholder,
   opProxy,
+  opBound,
   opClosure,
   opPrivate,
   opShape,
@@ -214,6 +215,8 @@ export class ValueDecoder {
         return this.keep(new Placeholder(this.readText(), this.readText()))
       case opProxy:
         return this.#readProxy()
+      case opBound:
+        return readBound(this)
       case opPrivate:
         return readPrivate(this)
       case opClosure:

@@ -13,6 +13,7 @@ import {
   prototypeOf,
   type Primitive,
 } from "../../../stdlib/intrinsics.ts"
+import { boundRecord } from "../../../stdlib/bound-record.ts"
 import {
   rootScope,
   stampNumber,
@@ -25,13 +26,13 @@ import {
 } from "../../../stdlib/stamp.ts"
 import { writeGeneral } from "./encode-general.ts"
 import type { ValueEncoder } from "./encoder.ts"
-import { closureDepthMax, opClosure, opEnd, opRef, opRoot, opScope, opNull, scopeDepthMax } from "./format.ts"
+import { closureDepthMax, opBound, opClosure, opEnd, opRef, opRoot, opScope, opNull, scopeDepthMax } from "./format.ts"
 import { isFreshPrototype } from "./kinds.ts"
 
-/** Writes a stamped function; gives the reason when it cannot be kept, and "" for a function that is not stamped. */
+/** Writes a stamped or bound function; gives the reason when it cannot be kept, and "" for any other function. */
 export function writeClosure(encoder: ValueEncoder, object: object): string | undefined {
   const token = stampToken(object)
-  if (token === undefined) return ""
+  if (token === undefined) return writeBound(encoder, object)
   const problem = problemOf(encoder, token)
   if (problem !== undefined) return problem
   const keys = keysOf(object)
@@ -46,6 +47,36 @@ export function writeClosure(encoder: ValueEncoder, object: object): string | un
   encoder.mark(object)
   if (more === 1) writeGeneral(encoder, object, prototype, "function", keys)
   return undefined
+}
+
+/** What a bound function calls is part of it, and stands in place. */
+function writeBound(encoder: ValueEncoder, object: object): string | undefined {
+  const record = boundRecord(object)
+  if (record === undefined) return ""
+  if (encoder.closureDepth >= closureDepthMax) return `it is bound more than ${closureDepthMax} times over`
+  const { target, self, args } = record
+  const keys = keysOf(object)
+  const prototype = prototypeOf(object)
+  const more = keys.length > 0 || !isFreshPrototype("function", object, prototype) ? 1 : 0
+  encoder.putOp(opBound)
+  encoder.put(more)
+  encoder.put(factOf(object, "name", "string"))
+  encoder.put(factOf(object, "length", "number"))
+  encoder.put(args.length)
+  encoder.weight += args.length * 2
+  writeInPlace(encoder, target)
+  writeInPlace(encoder, self)
+  for (let at = 0; at < args.length; at++) writeInPlace(encoder, args[at])
+  encoder.mark(object)
+  if (more === 1) writeGeneral(encoder, object, prototype, "function", keys)
+  return undefined
+}
+
+function writeInPlace(encoder: ValueEncoder, value: unknown): void {
+  encoder.closureDepth++
+  encoder.writeValue(value)
+  encoder.closureDepth--
+  encoder.putOp(opEnd)
 }
 
 /** `name` and `length` as a fresh function has them: the value. `false`: there is none; `true`: it is among the properties. */
@@ -166,12 +197,8 @@ function writeThis(encoder: ValueEncoder, value: unknown): void {
     mapGet(encoder.ids, value) === undefined
   ) {
     encoder.writeEphemeral(value, `a function in more than ${closureDepthMax} others as their \`this\``)
-  } else {
-    encoder.closureDepth++
-    encoder.writeValue(value)
-    encoder.closureDepth--
-  }
-  encoder.putOp(opEnd)
+    encoder.putOp(opEnd)
+  } else writeInPlace(encoder, value)
 }
 
 function noteSource(encoder: ValueEncoder, { q }: ScopeDescriptor): string {

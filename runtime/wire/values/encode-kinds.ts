@@ -84,7 +84,8 @@ export function writeOther(
 ): void {
   const brand =
     candidate === "ordinary" ? unrootedBrand(object) : confirmBrand(object, candidate) ? candidate : "ordinary"
-  if (info?.privates !== undefined && writePrivate(encoder, object, prototype, brand, info)) return
+  if (info?.privates !== undefined && writePrivate(encoder, object, prototype, brand, info.className, info.privates))
+    return
   switch (brand) {
     case "ordinary":
       writeOrdinary(encoder, object, prototype, info)

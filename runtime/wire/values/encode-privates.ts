@@ -3,7 +3,7 @@ import { newList, ownKeysOf } from "../../../stdlib/intrinsics.ts"
 import type { PrivatesOfClass } from "../../../stdlib/privates.ts"
 import type { Brand } from "../../../stdlib/brands.ts"
 import { writeGeneral } from "./encode-general.ts"
-import type { PrototypeInfo, ValueEncoder } from "./encoder.ts"
+import type { ValueEncoder } from "./encoder.ts"
 import { opPrivate } from "./format.ts"
 
 /** Writes an object that has private names; `false` when it has none, as one made by `Object.create`. */
@@ -12,11 +12,12 @@ export function writePrivate(
   object: object,
   prototype: object | null,
   brand: Brand,
-  { className, privates }: PrototypeInfo,
+  className: string,
+  privates: readonly PrivatesOfClass[],
 ): boolean {
   const present: PrivatesOfClass[] = newList()
   let isOpen = brand === "ordinary"
-  for (let at = 0; privates !== undefined && at < privates.length; at++) {
+  for (let at = 0; at < privates.length; at++) {
     const each = privates[at]!
     if (!each.has(object)) continue
     isOpen &&= each.isOpen && each.className !== ""

@@ -100,6 +100,9 @@ export const closureDepthMax = 16
 /** classes: count, then name, count and names of each; then the general form of the object; the private values follow before it */
 export const opPrivate = 29
 
+/** more, name, length, count of arguments, target slot, `this` slot, arguments, `opEnd` after each; takes its number after all of them */
+export const opBound = 30
+
 /** Well-known symbols by name, in the order in which the language lists them. */
 export const wellKnownSymbolNames: readonly string[] = [
   "asyncIterator",

@@ -176,7 +176,7 @@ export class ClosurePrograms {
         return `({ m(x) ${body()} }).m`
       case 6: {
         const inner = this.#inner(scope)
-        return `((o) => (x) => ((o.g = x), ${this.#result("o.g + x")}))({ get g() ${`{ ${this.#effects(inner)} return ${this.#result(this.#expression(inner))} }`}, set g(x) ${`{ ${this.#effects(inner)} }`} })`
+        return `((o) => (x) => ((o.g = x), ${this.#result("o.g + x")}))({ get g() { ${this.#effects(inner)} return ${this.#result(this.#expression(inner))} }, set g(x) { ${this.#effects(inner)} } })`
       }
       default: {
         if (depth === 0) return `(x) => x + 1`

@@ -14,7 +14,7 @@ function byEngine(scripts: readonly string[]): string[] {
   const context = vm.createContext(vm.constants.DONT_CONTEXTIFY)
   return scripts.map((script) => {
     try {
-      return String(JSON.stringify(vm.runInContext(`"use strict";void 0;${script}`, context)))
+      return JSON.stringify(vm.runInContext(`"use strict";void 0;${script}`, context)) ?? "undefined"
     } catch (error) {
       return String(error)
     }
@@ -31,7 +31,7 @@ test("programs of functions mean the same through rebuilds", { timeout: 180_000 
     const marks: string[] = []
     for (const script of scripts) {
       const { status, text, value } = await session.eval(script)
-      ours.push(status === "ok" ? String(JSON.stringify(value)) : text.split("\n")[0]!)
+      ours.push(status === "ok" ? (JSON.stringify(value) ?? "undefined") : text.split("\n")[0]!)
       const ephemeral = session.ephemeral.map((name) => `${name}: ${session.ephemeralText(name)}`)
       expect(ephemeral, `seed ${seed}\n${scripts.join("\n")}`).toEqual([])
       const isRebuilt = random() < 0.5

@@ -291,6 +291,21 @@ const cases: [what: string, scripts: string[]][] = [
     ],
   ],
   [
+    "bound functions",
+    [
+      "const o = { n: 1, add(k, m) { this.n += k + m; return this.n } }; o.bound = o.add.bind(o, 10); const twice = o.bound.bind(null, 1); const max = Math.max.bind(null, 3)",
+      "[o.bound(1), twice(), max(1, 7)]",
+      "[o.bound(1), twice(), o.n, o.bound.name, twice.name, o.bound.length, max.name]",
+      "class A { constructor() { this.v = 1; this.get = this.get.bind(this) } get() { return this.v++ } } const a = new A(); const { get } = a",
+      "[get(), a.get(), get === a.get]",
+      "[get(), a.v]",
+      "const K = function (x, y) { this.s = x + y }.bind(null, 1); new K(2).s",
+      "new K(3).s",
+      "String(K)",
+      "Object.getOwnPropertyNames(Function.prototype.bind) + Function.prototype.bind + Function.prototype.bind.name",
+    ],
+  ],
+  [
     "strict errors keep their texts",
     [
       "const fs = (() => { const k = 1; let u; return { call: () => u(), prop: () => u.x, made: () => (() => 5)()() } })()",
