@@ -457,12 +457,11 @@ export class Assembly {
   #hoistedFunction(output: Output, statement: number, closures: Closures): void {
     const node = bareStatement(this.#program.body[statement]!)
     if (node.type !== "FunctionDeclaration" || node.id === null) return
-    const { name, start, end } = node.id
-    const key = JSON.stringify(name)
-    const cell = `${this.#marker}${name}`
-    output.write(`${cell}.w=({[${key}]:`)
-    this.#edits.render(output, node.start, node.end, [{ start, end, text: "" }])
-    output.write(`})[${key}];`)
+    // Its code reaches the name through the cell, so the name of the expression shadows nothing.
+    const cell = `${this.#marker}${node.id.name}`
+    output.write(`${cell}.w=`)
+    this.#edits.render(output, node.start, node.end)
+    output.write(";")
     const stamp = closures.stampOfDeclared(node.start, `${cell}.v`)
     if (stamp !== undefined) output.write(`${stamp};`)
   }

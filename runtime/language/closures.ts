@@ -55,6 +55,7 @@ export class Closures {
   /** The first and last change that belong to a site's own text. */
   readonly #bounds = new Map<FunctionSite, { opened: number; closed: number }>()
   #ranges: readonly SourceRange[] = []
+  #byHolder: Map<Scope | undefined, FunctionSite[]> | undefined
 
   constructor(edits: Edits, analysis: Analysis, marker: string) {
     this.#edits = edits
@@ -365,12 +366,7 @@ export class Closures {
     names: readonly string[],
     declaration: string,
   ): void {
-    const sites =
-      inline !== undefined
-        ? [inline]
-        : [...range.functions.keys()].filter(
-            (site) => this.#kept.has(site) && !this.#inline.has(site) && this.#holder(site.scope) === scope,
-          )
+    const sites = inline !== undefined ? [inline] : this.#sitesOf(range, scope)
     // A declared function that others refer to is a variable of the activation.
     const declared = sites.filter(
       (site) => site.form === "declaration" && isOwn(site, scope) && names.includes(site.name!),
@@ -393,6 +389,21 @@ export class Closures {
     output.write("},s:{__proto__:null")
     if (inline === undefined) this.#children(output, range, scope)
     output.write("}}}")
+  }
+
+  /** The kept functions that carry a scope's token. */
+  #sitesOf(range: SourceRange, scope: Scope | undefined): readonly FunctionSite[] {
+    if (this.#byHolder === undefined) {
+      this.#byHolder = new Map()
+      for (const site of range.functions.keys()) {
+        if (!this.#kept.has(site) || this.#inline.has(site)) continue
+        const holder = this.#holder(site.scope)
+        const list = this.#byHolder.get(holder)
+        if (list === undefined) this.#byHolder.set(holder, [site])
+        else list.push(site)
+      }
+    }
+    return this.#byHolder.get(scope) ?? []
   }
 
   #render(output: Output, site: FunctionSite): void {

@@ -306,6 +306,31 @@ const cases: [what: string, scripts: string[]][] = [
     ],
   ],
   [
+    "a function declaration that something assigns to",
+    [
+      "function f(a) { return a + 1 } const g = f; if (false) f = 1; var h = () => f; [f(1), String(g), g.name]",
+      "[f(2), String(f), f.name, g === f, h() === f]",
+      "f = (x) => x * 10; [f(2), g(2)]",
+      "[f(2), g(2), h()(2)]",
+    ],
+  ],
+  [
+    "names that look like ours",
+    [
+      "const $$_3 = 1; let $$_f = (x) => x + $$_3; const o = { $$_5_1: ($$_7) => $$_7 }",
+      "[$$_f(1), String($$_f), String(o.$$_5_1), o.$$_5_1(4)]",
+    ],
+  ],
+  [
+    "texts with everything that is put into them",
+    [
+      "let make = (a) => { for (let i = 0; i < 1; i++) (() => i)(); class P { #x = a; y = () => this.#x; constructor(z) { this.z = z } static s = 1 } async function w() { try { await 1 } catch (e) { return () => e } } return { get g() { return a }, m() { return () => this }, w, P, k: async (q) => () => q, l: function* () { let v = 1; yield () => v } } }",
+      "String(make)",
+      "Object.values(Object.getOwnPropertyDescriptors(make(1))).map((d) => String(d.get ?? d.value))",
+      "String(new (make(2).P)(1).y)",
+    ],
+  ],
+  [
     "strict errors keep their texts",
     [
       "const fs = (() => { const k = 1; let u; return { call: () => u(), prop: () => u.x, made: () => (() => 5)()() } })()",
