@@ -37,7 +37,7 @@ import { recordAttributes } from "./attribute-record.ts"
 import { hideInserted } from "./function-text.ts"
 import { captureIntrinsics } from "./intrinsic-references.ts"
 import { defaultPreviewLimits, preview } from "./preview.ts"
-import { constructPrivates, privatesOfPrototype, privatesOnChain } from "./privates.ts"
+import { constructPrivates, privatesOfPrototype, privatesOnChain, type PrivatesOfClass } from "./privates.ts"
 import { isRecordedProxy, recordProxies } from "./proxy-record.ts"
 import { makeSession } from "./session.ts"
 import { rootScope } from "./stamp.ts"
@@ -136,6 +136,7 @@ export function bootRealm(host: HostFunction, profile: string) {
       note(found.name)
       return found
     },
+    privatesOf: closedPrivates,
   }
   // For values that leave the session: a name of this realm means nothing where they go, so what only a name could stand for stays.
   /** Bindings keep functions: their sources are committed with them. */
@@ -145,7 +146,11 @@ export function bootRealm(host: HostFunction, profile: string) {
     keepsClosures: true,
     privatesOf: (prototype) => privatesOnChain(prototype, nameOfClass, isRecordedProxy),
   }
-  const leavingHooks: EncodeHooks = { referenceOf: () => undefined, classOf: encodeHooks.classOf! }
+  const leavingHooks: EncodeHooks = {
+    referenceOf: () => undefined,
+    classOf: encodeHooks.classOf!,
+    privatesOf: closedPrivates,
+  }
   const decodeHooks: DecodeHooks = {
     resolveReference(reference) {
       let path = ""
@@ -257,6 +262,12 @@ export function bootRealm(host: HostFunction, profile: string) {
 
   function isDefinitionInstance(object: object): boolean {
     return weakMapGet(instances, object) !== undefined || intrinsics.nameOf(object) !== undefined
+  }
+
+  /** For values that are written without private names: an object that has some is not written at all. */
+  function closedPrivates(prototype: object): PrivatesOfClass[] | undefined {
+    // A class without a name is one that cannot be made again.
+    return privatesOnChain(prototype, () => "", isRecordedProxy)
   }
 
   function nameOfClass(prototype: object): string {

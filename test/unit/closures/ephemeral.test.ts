@@ -186,3 +186,10 @@ test("positions in a rebuilt function are those of its own text", async () => {
   expect(before.replaceAll(/test\/\d+/g, "t")).toBe(after.replaceAll(/test\/\d+/g, "t"))
   expect(after).toContain("test/1.ts:5:9")
 })
+
+test("what leaves the session without its private names does not leave", async () => {
+  const session = new ResidentSession()
+  await session.run("class A { #x = 1 } class B extends A { y = 2 } let b = new B()")
+  expect((await session.eval("b")).value).toBeUndefined()
+  expect((await session.eval("structuredClone(b)")).text).toContain("cannot be cloned")
+})
