@@ -6,6 +6,15 @@
 // reached. Nothing here undoes an eval: the realm of an interrupted one is thrown away.
 import { bindCell, Cell, restoreCell, unbindCell, type CellOwner, type CellState } from "./cell.ts"
 import { cleanError } from "./messages.ts"
+import { constructionMode, registerPrivates } from "./privates.ts"
+import {
+  accessorPartOf,
+  stampAccessors,
+  stampFunction,
+  type ScopeDescriptor,
+  type Skeleton,
+  type SkeletonMaker,
+} from "./stamp.ts"
 import {
   apply,
   arrayPush,
@@ -35,6 +44,8 @@ export interface UnitGroup {
 }
 
 export interface Unit {
+  /** What the tokens of its functions point to. */
+  sites: ScopeDescriptor[]
   cells: string[]
   lexical: string[]
   vars: string[]
@@ -113,7 +124,8 @@ export class Environment implements CellOwner {
   /** For every name, the groups with a factory parameter of that name. */
   readonly #dependents: Record<string, UnitGroup[] | undefined> = createObject(null)
   readonly #options: EnvironmentOptions
-  readonly #hooks: Hooks
+  /** What generated code calls, in definitions too. */
+  readonly #hooks: object
   readonly #touched: Cell[] = newList()
   #touchedCount = 0
   #size = 0
@@ -124,7 +136,15 @@ export class Environment implements CellOwner {
   constructor(options: EnvironmentOptions = {}) {
     this.#options = options
     const { load, isNativeError } = options
+    const reach = (run: Run, index: number): void => this.#reach(run, index)
     this.#hooks = {
+      __proto__: null,
+      reach(this: RunHooks, index: number) {
+        reach(this.run, index)
+      },
+      keep(this: RunHooks, cell: Cell, value: unknown) {
+        if (!isSame(cell.v, value) && this.run.state.how === "running") cell.w = value
+      },
       clean: (error: unknown) => {
         if (isNativeError !== undefined) cleanError(error, isNativeError)
         return error
@@ -135,6 +155,11 @@ export class Environment implements CellOwner {
         return await load(specifier, attributes)
       },
       meta: { __proto__: null },
+      stamp: stampFunction,
+      stampAccessors,
+      accessor: accessorPartOf,
+      privates: registerPrivates,
+      construction: constructionMode,
     }
   }
 
@@ -244,6 +269,13 @@ export class Environment implements CellOwner {
   /** What changed so far counts as given: the realm stands as its checkpoint says. */
   settle(): void {
     this.#settle()
+  }
+
+  /** An activation of a source's root, for functions that come from a checkpoint. */
+  activate(make: SkeletonMaker, cells: readonly string[]): Skeleton {
+    const parameters: unknown[] = [this.#hooks]
+    for (let index = 0; index < cells.length; index++) arrayPush(parameters, this.cell(cells[index]!))
+    return apply(make, undefined, parameters)
   }
 
   /** Takes every binding away. */
@@ -444,7 +476,8 @@ export class Environment implements CellOwner {
 
   #call(run: Run, statements: NonNullable<Unit["run"]>): void {
     const { cells } = run.unit
-    const hooks = new RunHooks(this.#hooks, run, this.#reachOf)
+    const hooks = createObject(this.#hooks) as RunHooks
+    hooks.run = run
     let returned: { v?: unknown } | Promise<{ v: unknown }>
     // Calls with few names are nearly all; an argument list takes as long as such a call.
     if (cells.length === 0) returned = statements(hooks)
@@ -461,8 +494,6 @@ export class Environment implements CellOwner {
       else run.state = { how: "ok", value }
     } else void settleRun(run, returned, true)
   }
-
-  readonly #reachOf = (run: Run, index: number): void => this.#reach(run, index)
 
   /**
    * Ends a run: settles names whose declaration was never reached and returns what changed. Call it once, when the eval has ended.
@@ -525,36 +556,9 @@ export class Environment implements CellOwner {
   }
 }
 
-/** What generated code calls, in definitions too. */
-interface Hooks {
-  readonly clean: (error: unknown) => unknown
-  readonly load: (specifier: unknown, attributes: unknown) => Promise<unknown>
-  readonly meta: object
-}
-
-/** What the statements of one run call: those of an ended run change nothing any more. */
-class RunHooks implements Hooks {
-  readonly clean: Hooks["clean"]
-  readonly load: Hooks["load"]
-  readonly meta: object
-  readonly #run: Run
-  readonly #reach: (run: Run, index: number) => void
-
-  constructor({ clean, load, meta }: Hooks, run: Run, reach: (run: Run, index: number) => void) {
-    this.clean = clean
-    this.load = load
-    this.meta = meta
-    this.#run = run
-    this.#reach = reach
-  }
-
-  reach(index: number): void {
-    this.#reach(this.#run, index)
-  }
-
-  keep(cell: Cell, value: unknown): void {
-    if (!isSame(cell.v, value) && this.#run.state.how === "running") cell.w = value
-  }
+/** What the statements of one run call is an object of its own in front of what all code calls: an ended run changes nothing any more. */
+interface RunHooks {
+  run: Run
 }
 
 /** Groups met by one search: a mark on the group itself, taken off at its end. */

@@ -9,6 +9,16 @@ const calledCell = cellPattern(/\(0 ?, ?\$\$+_([\p{ID_Start}$_][\p{ID_Continue}$
 const bareCell = cellPattern(/\$\$+_([\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*?)\.[vwic]\b/gu)
 const importHook = cellPattern(/\$\$+_0\.load/g)
 
+/** What stands between two marks of ours in the text of a function (`runtime/language/closures.ts`); the last one may end with the function. */
+const inserted = cellPattern(/\/\*\$\$+_\*\/[^]*?(?:\/\*\$\$+_\*\/|$)/g)
+const madeFunction = cellPattern(/\$\$+_3g?\(\.\.\.\)/g)
+
+/** The text of a function as the session wrote it, but for types. */
+export function cleanSource(text: string): string {
+  if (!stringIncludes(text, "$$_")) return text
+  return cleanText(regExpReplace(inserted, text, ""))
+}
+
 /** A pattern that works whatever session code did to `RegExp.prototype`. */
 function cellPattern(pattern: RegExp): RegExp {
   const { flags, global, unicode } = pattern
@@ -26,7 +36,8 @@ function cellPattern(pattern: RegExp): RegExp {
 /** A text of the engine's with the names that the user wrote. */
 export function cleanText(text: string): string {
   if (!stringIncludes(text, "$$_")) return text
-  return regExpReplace(importHook, regExpReplace(bareCell, regExpReplace(calledCell, text, "$1"), "$1"), "import")
+  const named = regExpReplace(bareCell, regExpReplace(calledCell, text, "$1"), "$1")
+  return regExpReplace(madeFunction, regExpReplace(importHook, named, "import"), "(intermediate value)")
 }
 
 /** Puts a caught error's message and stack right; any other value is left alone. `isNativeError` must run no user code. */

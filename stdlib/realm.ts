@@ -4,9 +4,11 @@
 // gets the same back; the values stay here, in the environment, the run and the queue. All of it is made before user code runs and
 // uses captured built-ins only.
 import {
+  applyFunction,
   arrayPush,
   defineOwn,
   descriptorOf,
+  hasOwn,
   isSame,
   mathTrunc,
   isExtensible,
@@ -14,6 +16,7 @@ import {
   realmGlobal,
   ownKeysOf,
   objectFreeze,
+  stringCodeAt,
   Uint8ArrayOf,
   WeakMapOf,
   weakMapGet,
@@ -23,6 +26,7 @@ import {
 import type { Primitive } from "./intrinsics.ts"
 import { BindingsView, sealBindingsView } from "./bindings-view.ts"
 import { brandOf } from "./brands.ts"
+import { recordBound } from "./bound-record.ts"
 import { Bridge, kindError, opExit, opSettled, opUncaught } from "./bridge.ts"
 import type { HostFunction } from "./bridge.ts"
 import { describeError, defaultErrorLimits, errorToJson } from "./describe-error.ts"
@@ -30,21 +34,41 @@ import { Environment } from "./environment.ts"
 import type { Run, Unit } from "./environment.ts"
 import { installGlobals } from "./globals.ts"
 import { recordAttributes } from "./attribute-record.ts"
+import { hideInserted } from "./function-text.ts"
 import { captureIntrinsics } from "./intrinsic-references.ts"
 import { defaultPreviewLimits, preview } from "./preview.ts"
-import { recordProxies } from "./proxy-record.ts"
+import { constructPrivates, privatesOfPrototype, privatesOnChain, type PrivatesOfClass } from "./privates.ts"
+import { isRecordedProxy, recordProxies } from "./proxy-record.ts"
 import { makeSession } from "./session.ts"
+import { rootScope } from "./stamp.ts"
+import type { ScopeDescriptor, Skeleton, SkeletonMaker, SourceRecord } from "./stamp.ts"
 import { RealmTimers } from "./timers.ts"
 import { RealmTools, toolError } from "./tools.ts"
 import { decodeBindings, decodeValue } from "../runtime/wire/values/decode.ts"
 import { encodeValue } from "../runtime/wire/values/encode.ts"
 import { encodeBindings } from "../runtime/wire/values/groups.ts"
-import type { DecodeHooks, EncodeHooks } from "../runtime/wire/values/hooks.ts"
+import type { Activation, Constructed, DecodeHooks, EncodeHooks } from "../runtime/wire/values/hooks.ts"
 
 /** Encoded bytes of the arguments of one tool call. */
 const argumentBytesMax = 16 * 1024 * 1024
 
 export type RealmApi = ReturnType<typeof bootRealm>
+
+/** An object that came with a definition: a function of its literal, a method of its class. */
+interface Member {
+  readonly definition: string
+  readonly of: object
+  readonly number: number
+}
+
+interface KnownSource {
+  readonly record: SourceRecord
+  readonly make: SkeletonMaker
+  readonly cells: readonly string[]
+  /** The variables of each scope. */
+  readonly names: Record<string, readonly string[]>
+  root: Activation | undefined
+}
 
 interface ClassFacts {
   readonly name: string
@@ -60,6 +84,8 @@ export function bootRealm(host: HostFunction, profile: string) {
   const singletons = new WeakMapOf<object, string>()
   const privateNames: Record<string, boolean> = { __proto__: null } as never
   const asMade = new WeakMapOf<object, readonly unknown[]>()
+  const members = new WeakMapOf<object, Member>()
+  const sources: Record<string, KnownSource | undefined> = { __proto__: null } as never
   const named: Record<string, unknown> = { __proto__: null }
   const held: unknown[] = newList()
   let run: Run | undefined
@@ -77,6 +103,8 @@ export function bootRealm(host: HostFunction, profile: string) {
   }
   recordProxies(realmGlobal)
   recordAttributes()
+  hideInserted()
+  recordBound()
   installGlobals(bridge, timers, { profile, exit, uncaught, clone })
   const intrinsics = captureIntrinsics(realmGlobal)
 
@@ -93,6 +121,11 @@ export function bootRealm(host: HostFunction, profile: string) {
         note(definition)
         return `d:${definition}`
       }
+      const member = weakMapGet(members, object)
+      if (member !== undefined && isInstance(member.definition, member.of)) {
+        note(member.definition)
+        return `m:${member.definition}/${member.number}`
+      }
       const singleton = weakMapGet(singletons, object)
       return singleton === undefined ? undefined : `s:${singleton}`
     },
@@ -103,16 +136,34 @@ export function bootRealm(host: HostFunction, profile: string) {
       note(found.name)
       return found
     },
+    privatesOf: closedPrivates,
   }
   // For values that leave the session: a name of this realm means nothing where they go, so what only a name could stand for stays.
-  const leavingHooks: EncodeHooks = { referenceOf: () => undefined, classOf: encodeHooks.classOf! }
+  /** Bindings keep functions: their sources are committed with them. */
+  const bindingHooks: EncodeHooks = {
+    referenceOf: encodeHooks.referenceOf,
+    classOf: encodeHooks.classOf!,
+    keepsClosures: true,
+    privatesOf: (prototype) => privatesOnChain(prototype, nameOfClass, isRecordedProxy),
+  }
+  const leavingHooks: EncodeHooks = {
+    referenceOf: () => undefined,
+    classOf: encodeHooks.classOf!,
+    privatesOf: closedPrivates,
+  }
   const decodeHooks: DecodeHooks = {
     resolveReference(reference) {
       let path = ""
       for (let at = 2; at < reference.length; at++) path += reference[at]!
       if (reference[0] === "d") note(path)
       const found =
-        reference[0] === "i" ? intrinsics.resolve(path) : reference[0] === "d" ? environment.read(path) : named[path]
+        reference[0] === "i"
+          ? intrinsics.resolve(path)
+          : reference[0] === "d"
+            ? environment.read(path)
+            : reference[0] === "m"
+              ? memberOf(path)
+              : named[path]
       if (found === undefined) unresolved = reference
       return found as object | undefined
     },
@@ -121,7 +172,111 @@ export function bootRealm(host: HostFunction, profile: string) {
       const found = environment.read(className)
       return typeof found === "function" ? (descriptorOf(found, "prototype")?.value as object | undefined) : undefined
     },
+    construct: constructed,
+    activate(id) {
+      const source = sources[id]
+      if (source === undefined) {
+        unresolved = `source ${id}`
+        return undefined
+      }
+      if (source.root !== undefined) return source.root
+      const made = activationOf(source, rootScope, environment.activate(source.make, source.cells))
+      // Without variables one root is like another.
+      if (source.names["-1"]!.length === 0) source.root = made
+      return made
+    },
   }
+
+  /** Private names by class, as `construct` was asked for them. */
+  function constructed(classNames: readonly string[]): Constructed | undefined {
+    const found: ReturnType<typeof privatesOfPrototype>[] = newList()
+    for (let index = 0; index < classNames.length; index++) {
+      const prototype = decodeHooks.prototypeOf!(classNames[index]!)
+      const known = prototype === undefined ? undefined : privatesOfPrototype(prototype)
+      if (known === undefined || !known.isOpen) {
+        unresolved = `the private names of ${classNames[index]!}`
+        return undefined
+      }
+      found[index] = known
+    }
+    return {
+      object: constructPrivates(found as NonNullable<(typeof found)[number]>[]),
+      set(wanted, value) {
+        for (let index = 0; index < found.length; index++) {
+          const { names, write } = found[index]!
+          for (let at = 0; at < names.length; at++) {
+            if (`${classNames[index]!}.#${names[at]!}` === wanted) {
+              write(this.object, at, value)
+              return
+            }
+          }
+        }
+        unresolved = wanted
+      },
+    }
+  }
+
+  function activationOf(source: KnownSource, scope: number, skeleton: Skeleton): Activation {
+    const missing = (what: string): undefined => {
+      unresolved = `${what} of source ${source.record.id}`
+    }
+    const names = source.names[scope] ?? newList<string>()
+    return {
+      functionOf: (number) => (hasOwn(skeleton.f, number) ? skeleton.f[number]!() : missing(`function ${number}`)),
+      scopeOf: (number, self) =>
+        hasOwn(skeleton.s, number)
+          ? activationOf(source, number, applyFunction(skeleton.s[number], self, newList()) as Skeleton)
+          : missing(`scope ${number}`),
+      set(wanted, value) {
+        for (let at = 0; at < names.length; at++) {
+          if (names[at] !== wanted) continue
+          skeleton.w(at, value)
+          return
+        }
+        missing(`variable ${wanted}`)
+      },
+    }
+  }
+
+  /** Tells the tokens of a unit which sources they belong to. `facts`: what a source has, one after the other. */
+  function adoptSources(sites: readonly ScopeDescriptor[], facts: readonly Primitive[]): void {
+    if (sites.length === 0 || sites[0]!.q !== undefined) return
+    const records: SourceRecord[] = newList()
+    for (let at = 0; at < facts.length; at += sourceFacts) records[records.length] = sourceRecord(facts, at)
+    for (let index = 0; index < sites.length; index++) sites[index]!.q = records[sites[index]!.r]
+  }
+
+  function memberOf(path: string): object | undefined {
+    let at = path.length - 1
+    while (at > 0 && path[at] !== "/") at--
+    let definition = ""
+    for (let index = 0; index < at; index++) definition += path[index]!
+    let number = 0
+    for (let index = at + 1; index < path.length; index++) number = number * 10 + (stringCodeAt(path, index) - 48)
+    note(definition)
+    const value = environment.read(definition)
+    if ((typeof value !== "object" || value === null) && typeof value !== "function") return undefined
+    const found = membersOf(value, isDefinitionInstance)
+    return number < found.length ? found[number] : undefined
+  }
+
+  function isDefinitionInstance(object: object): boolean {
+    return weakMapGet(instances, object) !== undefined || intrinsics.nameOf(object) !== undefined
+  }
+
+  /** For values that are written without private names: an object that has some is not written at all. */
+  function closedPrivates(prototype: object): PrivatesOfClass[] | undefined {
+    // A class without a name is one that cannot be made again.
+    return privatesOnChain(prototype, () => "", isRecordedProxy)
+  }
+
+  function nameOfClass(prototype: object): string {
+    const found = weakMapGet(classes, prototype)
+    if (found === undefined || !isCurrentPrototype(found.name, prototype)) return ""
+    note(found.name)
+    return found.name
+  }
+
   function isCurrentPrototype(definition: string, prototype: object): boolean {
     const value = environment.kindOf(definition) === "definition" ? environment.read(definition) : undefined
     return typeof value === "function" && descriptorOf(value, "prototype")?.value === prototype
@@ -201,6 +356,10 @@ export function bootRealm(host: HostFunction, profile: string) {
     if ((typeof value !== "object" || value === null) && typeof value !== "function") return
     weakMapSet(instances, value, definition)
     weakMapSet(asMade, value, definitionData(value))
+    const found = membersOf(value, isDefinitionInstance)
+    for (let number = 0; number < found.length; number++) {
+      weakMapSet(members, found[number]!, { definition, of: value, number })
+    }
     if (typeof value !== "function") return
     const prototype = descriptorOf(value, "prototype")
     if (prototype === undefined || prototype.writable === true || typeof prototype.value !== "object") return
@@ -241,14 +400,32 @@ export function bootRealm(host: HostFunction, profile: string) {
     // Building a realm from a checkpoint
 
     /** Makes definitions; gives the message of what one threw. */
-    install(unit: Unit, names: readonly string[], privates: readonly boolean[]): string | undefined {
+    install(
+      unit: Unit,
+      names: readonly string[],
+      privates: readonly boolean[],
+      sourceList: readonly Primitive[],
+    ): string | undefined {
       notePrivateNames(names, privates)
+      adoptSources(unit.sites, sourceList)
       try {
         environment.install(unit)
       } catch (error) {
         return textOfFailure(error)
       }
       return undefined
+    },
+    /** Makes known how the functions of one source are made; `facts` are those of the source. */
+    addSource(unit: { sites: ScopeDescriptor[]; make: SkeletonMaker }, sourceList: readonly Primitive[]): void {
+      const record = sourceRecord(sourceList, 0)
+      const scopes: Record<string, readonly string[]> = { __proto__: null } as never
+      for (let index = 0; index < unit.sites.length; index++) {
+        const site = unit.sites[index]!
+        site.q = record
+        scopes[site.o] = site.n
+      }
+      scopes[rootScope] ??= newList()
+      sources[record.id] = { record, make: unit.make, cells: splitNames(record.cells), names: scopes, root: undefined }
     },
     setPrimitive: (wanted: string, value: Primitive, isReadonly: boolean) =>
       environment.setLocal(wanted, value, isReadonly),
@@ -304,10 +481,16 @@ export function bootRealm(host: HostFunction, profile: string) {
     // An eval
 
     /** Runs a unit; true when it ended at once, false when its promise is pending. */
-    start(unit: Unit, names: readonly string[], privates: readonly boolean[]): boolean {
+    start(
+      unit: Unit,
+      names: readonly string[],
+      privates: readonly boolean[],
+      sourceList: readonly Primitive[],
+    ): boolean {
       if (held.length > 0) held.length = 0
       exitSignal = undefined
       notePrivateNames(names, privates)
+      adoptSources(unit.sites, sourceList)
       run = environment.start(unit)
       if (run.state.how !== "running") return true
       run.ended = () => {
@@ -346,7 +529,7 @@ export function bootRealm(host: HostFunction, profile: string) {
       for (let index = 0; index < names.length; index++) {
         arrayPush(entries, { name: names[index]!, value: environment.read(names[index]!) })
       }
-      return encodeBindings(entries, encodeHooks)
+      return encodeBindings(entries, bindingHooks)
     },
     preview: (bytesMax: number) => {
       const { depthMax, itemsMax } = defaultPreviewLimits
@@ -475,4 +658,48 @@ function resultOf(run: Run | undefined): unknown {
 
 function errorOf(run: Run | undefined): unknown {
   return run?.state.how === "threw" ? run.state.error : undefined
+}
+
+/** Items of a list of sources for each one. */
+const sourceFacts = 7
+
+function sourceRecord(facts: readonly Primitive[], at: number): SourceRecord {
+  return {
+    __proto__: null,
+    id: facts[at] as string,
+    source: facts[at + 1] as string,
+    cells: facts[at + 2] as string,
+    roots: facts[at + 3] as string,
+    file: facts[at + 4] as string,
+    line: facts[at + 5] as number,
+    column: facts[at + 6] as number,
+  } as SourceRecord
+}
+
+/** Objects that a definition's own text made, in an order that depends on that text alone. Other definitions are left out. */
+function membersOf(value: object, isOther: (object: object) => boolean): object[] {
+  const found: object[] = newList()
+  const open: object[] = newList()
+  open[0] = value
+  for (let next = 0; next < open.length; next++) {
+    const object = open[next]!
+    const keys = ownKeysOf(object)
+    for (let index = 0; index < keys.length; index++) {
+      const key = keys[index]!
+      const descriptor = descriptorOf(object, key)
+      if (descriptor === undefined || key === "constructor") continue
+      addMember(found, open, descriptor.get, isOther)
+      addMember(found, open, descriptor.set, isOther)
+      addMember(found, open, descriptor.value, isOther)
+    }
+  }
+  return found
+}
+
+function addMember(found: object[], open: object[], value: unknown, isOther: (object: object) => boolean): void {
+  if ((typeof value !== "object" || value === null) && typeof value !== "function") return
+  if (isRecordedProxy(value) || isOther(value)) return
+  for (let index = 0; index < open.length; index++) if (open[index] === value) return
+  found[found.length] = value
+  open[open.length] = value
 }

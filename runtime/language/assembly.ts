@@ -13,12 +13,14 @@ import {
   type Group,
   type SpecialStatement,
 } from "./definition.ts"
+import { Closures, insertMark, type SiteSource, type SourceRange } from "./closures.ts"
 import { markCompletion } from "./completion.ts"
 import { Output, type Edits, type Hole } from "./edits.ts"
 import type { Program } from "./parse.ts"
+import { PrivateClasses } from "./privates.ts"
 import { LineTable, Segments, type Position, type Span } from "./positions.ts"
 import type { Analysis, Reference } from "./scope.ts"
-import { Transform, type NameKind, type NameTable } from "./transform.ts"
+import { editCell, Transform, type NameKind, type NameTable } from "./transform.ts"
 
 export interface CompiledDefinition {
   name: string
@@ -60,6 +62,8 @@ export interface CompiledUnit {
   mentionsGlobalThis: boolean
   usesDirectEval: boolean
   assumes: [name: string, kind: NameKind | undefined][]
+  /** The sources of functions that are stamped when they are created, by their number in the unit. */
+  sources: SiteSource[]
   map(line: number, column: number): (Position & { filename: string }) | undefined
 }
 
@@ -82,7 +86,7 @@ export interface Prepared {
  * What our own names begin with: no name of the source does. The `_` ends it, so that `$$_$x` can only be the cell of `$x` when a message
  * is read back (`stack.ts`).
  */
-function freeMarker(source: string): string {
+export function freeMarker(source: string): string {
   let dollars = "$$"
   while (source.includes(`${dollars}_`)) dollars += "$"
   return `${dollars}_`
@@ -102,6 +106,7 @@ export class Assembly {
   readonly #names: NameTable
   readonly #assumes = new Map<string, NameKind | undefined>()
   readonly #marker: string
+  #stampers = ""
 
   constructor(
     source: string,
@@ -147,10 +152,18 @@ export class Assembly {
     settleLateness(valued, own, firstRunning)
     const ofStatements = this.#distribute(valued)
     const marker = this.#marker
+    const closures = new Closures(this.#edits, this.#analysis, marker)
+    const sources = closures.divide(this.#ranges(valued))
+    const privates = new PrivateClasses(this.#edits, this.#analysis, marker)
+    privates.open()
+    closures.open()
+    this.#stampers = [closures.stampers, privates.stampers].filter((text) => text !== "").join(",")
     const marked = markCompletion(this.#program.body.map(bareStatement), this.#edits, `${marker}1`)
     const plan = { candidates: valued, own, firstRunning, isAsync: this.#analysis.isAsync }
     const transform = new Transform(this.#edits, this.#analysis, this.#names, plan, marker, marked)
     transform.run(ofStatements)
+    closures.close()
+    privates.close()
     this.#hooks()
     const groups = groupDefinitions(valued, (candidate) =>
       [...transform.definitionReads.get(candidate)!]
@@ -158,7 +171,19 @@ export class Assembly {
         .filter((target) => target !== undefined && target !== candidate && transform.passes(candidate, target))
         .map((target) => target!),
     )
-    return this.#assemble(candidates, groups, transform)
+    return this.#assemble(candidates, groups, transform, closures, sources)
+  }
+
+  /** Each definition by itself, and each other statement. */
+  #ranges(candidates: readonly Candidate[]): SourceRange[] {
+    const ranges: SourceRange[] = []
+    const add = (start: number, end: number, isDefinition: boolean): void => {
+      ranges.push({ start, end, isDefinition, index: -1, functions: new Map(), scopes: new Map() })
+    }
+    const defining = new Set(candidates.map(({ statement }) => statement))
+    for (const { start, end } of candidates) add(start, end, true)
+    for (const [index, { start, end }] of this.#program.body.entries()) if (!defining.has(index)) add(start, end, false)
+    return ranges.toSorted((a, b) => a.start - b.start)
   }
 
   /** Uses of our hooks: `import()`, `import.meta`, and the cleaning of what a `catch` caught. */
@@ -168,14 +193,7 @@ export class Assembly {
     for (const { start, end, form } of this.#analysis.dynamicImports) {
       this.#edits.replace(start, end, form === "call" ? `${hooks}.load` : `${hooks}.meta`)
     }
-    for (const { param, paramEnd, name, body, bodyEnd } of this.#analysis.catches) {
-      if (name !== undefined) this.#edits.open(body, `${hooks}.clean(${name});`)
-      else {
-        this.#edits.open(param, `${caught}){let `)
-        this.#edits.replace(paramEnd, body, `=${hooks}.clean(${caught});{`)
-        this.#edits.close(bodyEnd, "}")
-      }
-    }
+    editCatches(this.#edits, this.#analysis, hooks, caught, insertMark(this.#marker))
   }
 
   /** Hands every reference to the definition whose text holds it; returns the rest. */
@@ -197,19 +215,26 @@ export class Assembly {
     return rest
   }
 
-  #assemble(candidates: readonly Candidate[], groups: readonly Group[], transform: Transform): CompiledUnit {
+  #assemble(
+    candidates: readonly Candidate[],
+    groups: readonly Group[],
+    transform: Transform,
+    closures: Closures,
+    sources: readonly SourceRange[],
+  ): CompiledUnit {
     const segments = new Segments()
     const output = new Output(segments)
     const indexes = new Map<Candidate, number>()
     const fresh = this.#freshNames(transform)
     const cells = [...new Set([...transform.cells, ...fresh.cells])]
     output.write(
-      `"use strict";({cells:${JSON.stringify(cells)},lexical:${JSON.stringify(fresh.lexical)},vars:${JSON.stringify(fresh.vars)},groups:[`,
+      `"use strict";(${this.#marker}4=>({sites:${this.#marker}4,cells:${JSON.stringify(cells)},lexical:${JSON.stringify(fresh.lexical)},vars:${JSON.stringify(fresh.vars)},groups:[`,
     )
-    for (const group of groups) this.#group(output, group, transform, indexes)
+    const byStart = new Map(sources.map((range) => [range.start, range]))
+    for (const group of groups) this.#group(output, group, transform, indexes, closures, byStart)
     output.write("],run:")
-    const hasStatements = this.#statements(output, candidates, cells, transform, indexes)
-    output.write(hasStatements ? "})" : "undefined})")
+    const hasStatements = this.#statements(output, candidates, cells, transform, indexes, closures)
+    output.write(`${hasStatements ? "" : "undefined"}}))(${closures.descriptors})`)
     const generated = output.text
     let generatedLines: LineTable | undefined
     const filename = this.#filename
@@ -232,6 +257,7 @@ export class Assembly {
       mentionsGlobalThis: this.#analysis.mentionsGlobalThis,
       usesDirectEval: this.#analysis.usesDirectEval,
       assumes: [...this.#assumes],
+      sources: sources.map((range) => this.#siteSource(range, candidates, transform)),
       map(line, column) {
         generatedLines ??= new LineTable(generated)
         const offset = generatedLines.offset(line, column)
@@ -239,6 +265,30 @@ export class Assembly {
         return at < 0 ? undefined : locate(Math.max(0, original(at)))
       },
     }
+  }
+
+  #siteSource(range: SourceRange, candidates: readonly Candidate[], transform: Transform): SiteSource {
+    const start = this.#original(range.start)
+    const { filename, line, column } = this.#locate(Math.max(0, start))
+    const text = this.#edits.source.slice(range.start, range.end)
+    if (!range.isDefinition) {
+      const statement = this.#program.body.findIndex((each) => each.start === range.start)
+      const cells = [...(transform.statementCells.get(statement) ?? [])].toSorted()
+      // A block by itself could be read as an object literal.
+      const lead = text.startsWith("{") ? ";" : ""
+      return {
+        source: lead + text,
+        cells,
+        roots: [],
+        filename,
+        line,
+        column: column - lead.length + Math.min(0, start),
+      }
+    }
+    const candidate = candidates.find((each) => each.start === range.start && transform.definitionRoots.has(each))!
+    const cells = [...transform.definitionCells.get(candidate)!].toSorted()
+    const roots = [...transform.definitionRoots.get(candidate)!].toSorted()
+    return { source: candidate.lead + text, cells, roots, filename, line, column: column - candidate.lead.length }
   }
 
   #span(start: number, end: number): Span {
@@ -285,7 +335,14 @@ export class Assembly {
     return transform.isOwnDefinition(name)
   }
 
-  #group(output: Output, group: Group, transform: Transform, indexes: Map<Candidate, number>): void {
+  #group(
+    output: Output,
+    group: Group,
+    transform: Transform,
+    indexes: Map<Candidate, number>,
+    closures: Closures,
+    sources: ReadonlyMap<number, SourceRange>,
+  ): void {
     const marker = this.#marker
     const { members } = group
     const inside = new Set(members.map(({ name }) => name))
@@ -308,10 +365,19 @@ export class Assembly {
         `isLate:${group.isLate},dependencies:${JSON.stringify([...dependencies])},cells:${JSON.stringify([...cells])},` +
         `make:function ${marker}make(${[`${marker}0`, ...dependencies, ...[...cells].map((name) => marker + name)].join(",")}){`,
     )
+    if (this.#stampers !== "") output.write(`const ${this.#stampers};`)
+    for (const member of members) {
+      const range = sources.get(member.start)
+      if (range !== undefined) output.write(closures.root(range, [...transform.definitionRoots.get(member)!]))
+    }
     for (const { lead, start, end } of members) {
       output.write(lead)
       this.#edits.render(output, start, end)
       output.write("\n")
+    }
+    for (const { name, start } of members) {
+      const stamp = closures.stampOfDeclared(start, name)
+      if (stamp !== undefined) output.write(`;${stamp}`)
     }
     output.write(`;return[${names.join(",")}]}},`)
   }
@@ -323,6 +389,7 @@ export class Assembly {
     cells: readonly string[],
     transform: Transform,
     indexes: ReadonlyMap<Candidate, number>,
+    closures: Closures,
   ): boolean {
     const marker = this.#marker
     const body = this.#program.body
@@ -356,8 +423,11 @@ export class Assembly {
     output.write(
       `${this.#analysis.isAsync ? "async " : ""}function ${marker}run(${[`${marker}0`, ...cells.map((name) => marker + name)].join(",")}){let ${marker}1`,
     )
+    if (this.#stampers !== "") output.write(`,${this.#stampers}`)
+    if (closures.statementsMayLive) output.write(`,${marker}6_run=1`)
     const backs = this.#variables(output, transform)
-    for (const statement of hoisted) this.#hoistedFunction(output, statement)
+    if (closures.statementsMayLive) backs.push(`${marker}6_run=0;`)
+    for (const statement of hoisted) this.#hoistedFunction(output, statement, closures)
     if (backs.length > 0) output.write("try{")
     this.#edits.render(output, 0, this.#edits.source.length, holes)
     output.write(backs.length > 0 ? `\n}finally{${backs.join("")}}` : "\n")
@@ -384,14 +454,16 @@ export class Assembly {
   }
 
   /** A function that is assigned to somewhere is a local that exists from the start. */
-  #hoistedFunction(output: Output, statement: number): void {
+  #hoistedFunction(output: Output, statement: number, closures: Closures): void {
     const node = bareStatement(this.#program.body[statement]!)
     if (node.type !== "FunctionDeclaration" || node.id === null) return
-    const { name, start, end } = node.id
-    const key = JSON.stringify(name)
-    output.write(`${this.#marker}${name}.w=({[${key}]:`)
-    this.#edits.render(output, node.start, node.end, [{ start, end, text: "" }])
-    output.write(`})[${key}];`)
+    // Its code reaches the name through the cell, so the name of the expression shadows nothing.
+    const cell = `${this.#marker}${node.id.name}`
+    output.write(`${cell}.w=`)
+    this.#edits.render(output, node.start, node.end)
+    output.write(";")
+    const stamp = closures.stampOfDeclared(node.start, `${cell}.v`)
+    if (stamp !== undefined) output.write(`${stamp};`)
   }
 
   #definition(candidate: Candidate, transform: Transform): CompiledDefinition {
@@ -421,5 +493,87 @@ function settleLateness(
   for (const candidate of candidates) {
     if (candidate.hoisted || candidate.statement < firstRunning) continue
     candidate.isLate = candidate.hasHeritage || candidate.readsWhenMade.some((name) => own.get(name)?.isLate === true)
+  }
+}
+
+/** Has every `catch` put the message of what it caught right. */
+export function editCatches(edits: Edits, analysis: Analysis, hooks: string, caught: string, mark: string): void {
+  for (const { param, paramEnd, name, body, bodyEnd } of analysis.catches) {
+    if (name !== undefined) edits.open(body, `${mark}${hooks}.clean(${name});${mark}`)
+    else {
+      edits.open(param, `${caught}){let `)
+      edits.replace(paramEnd, body, `=${hooks}.clean(${caught});{`)
+      edits.close(bodyEnd, "}")
+    }
+  }
+}
+
+/** A script that makes activations of one source, and the way back from its positions. */
+export interface SkeletonUnit {
+  filename: string
+  code: string
+  map: CompiledUnit["map"]
+}
+
+/** The skeleton of a source of functions, from its text alone. */
+export function assembleSkeleton(
+  { cells, roots, filename: sourceFile, line: firstLine, column: firstColumn }: SiteSource,
+  { edits, analysis }: Prepared,
+  filename: string,
+): SkeletonUnit {
+  const marker = freeMarker(edits.source)
+  const closures = new Closures(edits, analysis, marker)
+  const range = {
+    start: 0,
+    end: edits.source.length,
+    isDefinition: roots.length > 0,
+    index: -1,
+    functions: new Map(),
+    scopes: new Map(),
+  }
+  closures.divide([range])
+  const privates = new PrivateClasses(edits, analysis, marker)
+  privates.open()
+  closures.open()
+  const known = new Set(cells)
+  const variables = new Set(roots)
+  for (const reference of analysis.references) {
+    const { name, isCaptured, writes, initialises } = reference
+    if (!isCaptured || initialises !== undefined || !known.has(name)) continue
+    if (!writes && variables.has(name)) continue
+    editCell(edits, marker, reference, reference.opensStatement)
+  }
+  closures.close()
+  privates.close()
+  editCatches(edits, analysis, `${marker}0`, `${marker}2`, insertMark(marker))
+  for (const { start, end, form } of analysis.dynamicImports) {
+    edits.replace(start, end, form === "call" ? `${marker}0.load` : `${marker}0.meta`)
+  }
+  const segments = new Segments()
+  const output = new Output(segments)
+  const parameters = [`${marker}0`, ...cells.map((name) => marker + name)].join(",")
+  output.write(
+    `"use strict";(${marker}4=>({__proto__:null,sites:${marker}4,make:function ${marker}make(${parameters}){const ${[closures.stampers, privates.stampers].filter((text) => text !== "").join(",")};return (`,
+  )
+  closures.skeleton(output, range, roots)
+  output.write(`)()}}))(${closures.descriptors})`)
+  const generated = output.text
+  let generatedLines: LineTable | undefined
+  let sourceLines: LineTable | undefined
+  return {
+    filename,
+    code: generated,
+    map(line, column) {
+      generatedLines ??= new LineTable(generated)
+      const offset = generatedLines.offset(line, column)
+      const at = offset === undefined ? -1 : segments.source(offset)
+      if (at < 0) return undefined
+      const place = (sourceLines ??= new LineTable(edits.source)).position(at)
+      return {
+        filename: sourceFile,
+        line: place.line + firstLine - 1,
+        column: place.line === 1 ? place.column + firstColumn - 1 : place.column,
+      }
+    },
   }
 }

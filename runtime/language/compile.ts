@@ -2,7 +2,9 @@
 //
 // `compile` takes a submission, `compileDefinitions` the kept texts of definitions that a fresh realm needs; both parse, analyse, hand what
 // blanking types cannot explain to a transformer, and assemble.
-import { Assembly, type CompiledUnit, type Place, type Prepared } from "./assembly.ts"
+import { assembleSkeleton, Assembly } from "./assembly.ts"
+import type { CompiledUnit, Place, Prepared, SkeletonUnit } from "./assembly.ts"
+import type { SiteSource } from "./closures.ts"
 import type { DefinitionKind } from "./definition.ts"
 import { Edits } from "./edits.ts"
 import { lower } from "./lower.ts"
@@ -11,7 +13,8 @@ import { LineTable } from "./positions.ts"
 import { analyse } from "./scope.ts"
 import type { NameTable } from "./transform.ts"
 
-export type { CompiledDefinition, CompiledUnit } from "./assembly.ts"
+export type { CompiledDefinition, CompiledUnit, SkeletonUnit } from "./assembly.ts"
+export type { SiteSource } from "./closures.ts"
 export type { InvalidSource } from "./parse.ts"
 export type { NameKind, NameTable } from "./transform.ts"
 
@@ -76,6 +79,13 @@ export function compileDefinitions(
     }
   }
   return new Assembly(source, prepared, names, filename, locate, true).unit()
+}
+
+/** What makes the functions of a source again in a realm that has never seen it. */
+export function compileSkeleton(source: SiteSource, filename: string): SkeletonUnit | InvalidSource {
+  const prepared = prepare(source.source)
+  if (!prepared.valid) return invalid(source.source, prepared.errors)
+  return assembleSkeleton(source, prepared, filename)
 }
 
 type Problem = { message: string; start: number; end: number }

@@ -11,6 +11,8 @@ interface Edit {
   end: number
   text: string
   rank: number
+  /** In which order the changes were made. */
+  serial: number
   /** The character behind it counts as the start of what was replaced: V8 reports a failed call of ours at its parenthesis. */
   pinsNext: boolean
 }
@@ -35,17 +37,19 @@ export class Edits {
   readonly #edits: Edit[] = []
   readonly #terminated = new Set<number>()
   #isSorted = true
+  #serial = 0
 
   constructor(source: string) {
     this.source = source
   }
 
-  open(at: number, text: string): void {
-    this.#add(at, at, text, opens)
+  /** Returns the change's serial number, as `close` does: the bounds of a rendering of just that node. */
+  open(at: number, text: string): number {
+    return this.#add(at, at, text, opens)
   }
 
-  close(at: number, text: string): void {
-    this.#add(at, at, text, closes)
+  close(at: number, text: string): number {
+    return this.#add(at, at, text, closes)
   }
 
   /** Closes what was put around the whole expression of a statement. */
@@ -74,9 +78,11 @@ export class Edits {
     if (start < end) this.replace(start, end, first + blanksFor(this.source.slice(start + first.length, end)))
   }
 
-  #add(start: number, end: number, text: string, rank: number, pinsNext = false): void {
-    this.#edits.push({ start, end, text, rank, pinsNext })
+  #add(start: number, end: number, text: string, rank: number, pinsNext = false): number {
+    const serial = this.#serial++
+    this.#edits.push({ start, end, text, rank, serial, pinsNext })
     this.#isSorted = false
+    return serial
   }
 
   #sorted(): readonly Edit[] {
@@ -102,9 +108,10 @@ export class Edits {
 
   /**
    * Writes a range with its changes applied, without the ranges listed in `holes` (sorted, each with the text that stands for it). A
-   * suffix at the very start of the range, or at the end of a hole, belongs to what lies outside and is not written.
+   * suffix at the very start of the range, or at the end of a hole, belongs to what lies outside and is not written. With `bounds` the
+   * same holds for what was opened at the start before, or closed at the end after, those two changes.
    */
-  render(into: Output, start: number, end: number, holes: readonly Hole[] = []): void {
+  render(into: Output, start: number, end: number, holes: readonly Hole[] = [], bounds?: Bounds): void {
     const edits = this.#sorted()
     let at = start
     let hole = 0
@@ -113,6 +120,10 @@ export class Edits {
       const edit = edits[index]!
       if (edit.start > end || (edit.start === end && edit.rank >= opens)) break
       if (edit.rank < opens && (edit.start === start || edit.start === holeEnd)) continue
+      if (bounds !== undefined) {
+        if (edit.rank === opens && edit.start === start && edit.serial < bounds.opened) continue
+        if (edit.rank < opens && edit.start === end && (edit.rank > closes || edit.serial > bounds.closed)) continue
+      }
       while (hole < holes.length && holes[hole]!.start < edit.start) {
         const { start: from, end: to, text } = holes[hole++]!
         if (from < at) continue
@@ -137,6 +148,12 @@ export class Edits {
     }
     into.copy(this.source, at, end)
   }
+}
+
+/** What was opened first and closed last for the node that is rendered. */
+export interface Bounds {
+  opened: number
+  closed: number
 }
 
 /** A range that is left out of a rendering, and what stands for it. */

@@ -1,4 +1,5 @@
-// The one walk over a submission's tree: which names does it declare, use and capture, and which text is types.
+// The one walk over a submission's tree: which names does it declare, use and capture, which functions and scopes does it have, and
+// which text is types.
 //
 // A reference is resolved when the scope it stands in closes, so hoisting needs no second walk; what no inner scope declares reaches
 // the submission's own level and is what the transform rewrites. Types are blanked on the way (`erase.ts`). Parameters have a scope of
@@ -44,6 +45,8 @@ export interface Reference {
   names: { start: number; end: number } | undefined
   /** The index of the top-level statement it stands in. */
   statement: number
+  /** The function it stands in. */
+  fn: FunctionSite | undefined
 }
 
 /** A declaration with keyword whose names are the submission's own: at top level, or a `var` in a block of it. */
@@ -69,23 +72,143 @@ export interface Analysis {
   /** Catch clauses: where the caught error's message can be cleaned. */
   catches: { param: number; paramEnd: number; name: string | undefined; body: number; bodyEnd: number }[]
   privateNames: Set<number>
+  /** Every function in the order of the text, and code of class bodies that runs as one. */
+  functions: FunctionSite[]
+  /** Every scope but the submission's own, in the order of the text. */
+  scopes: Scope[]
+  /** Variables of inner scopes that a function reaches from outside itself. */
+  captures: Capture[]
+  /** Classes with private names that instances have. */
+  classes: ClassSite[]
 }
 
-type Kind = "module" | "function" | "block"
+export interface ClassSite {
+  /** Where its body begins. */
+  at: number
+  isDerived: boolean
+  /** Private fields, and one private name by which an instance is known. */
+  names: string[]
+  brand: string
+  /** Where the body of its constructor begins; -1 when it has none. */
+  constructorAt: number
+  /** Its constructor's parameters run no code. */
+  isOpen: boolean
+  /** Initialisers of instance fields; `name` is the one that an anonymous function or class takes from its field. */
+  fields: { start: number; end: number; name: string | undefined }[]
+}
 
-class Scope {
+/** How a function stands in its text; "field" and "static" are code of a class body that runs as a function of its own. */
+export type FunctionForm =
+  | "expression"
+  | "declaration"
+  | "method"
+  | "accessor"
+  | "member"
+  | "called"
+  | "field"
+  | "static"
+
+/** A place in the text where a function is created. */
+export class FunctionSite {
+  readonly form: FunctionForm
+  /** The function's text; for methods and accessors of object literals, the whole property's. */
+  readonly start: number
+  readonly end: number
+  readonly isArrow: boolean
+  /** A generator or an async function: its frame can outlive the eval that began it. */
+  readonly canSuspend: boolean
+  readonly outer: FunctionSite | undefined
+  /** The scope it is created in. */
+  readonly scope: Scope
+  readonly statement: number
+  /** The scope of its body, which stands for its parameters too. */
+  body: Scope | undefined = undefined
+  /** The name of a declaration or of a property; the one an anonymous function takes from where it stands. */
+  name: string | undefined = undefined
+  /** A property key as its text, and whether it can be written after a dot. */
+  isNamed = false
+  /** It holds a construct that only its own place in the text can give it: `super`, an outer private name, `arguments` of another. */
+  isBound: boolean
+  /** The object literal that an accessor is part of, and whether it is the getter. */
+  object: { start: number; end: number } | undefined = undefined
+  isGetter = false
+  /** The reference whose `names` would name it. */
+  target: Reference | undefined = undefined
+
+  constructor(
+    form: FunctionForm,
+    range: { start: number; end: number },
+    kind: { isArrow: boolean; canSuspend: boolean; isBound: boolean },
+    scope: Scope,
+    outer: FunctionSite | undefined,
+    statement: number,
+  ) {
+    this.form = form
+    this.start = range.start
+    this.end = range.end
+    this.isArrow = kind.isArrow
+    this.canSuspend = kind.canSuspend
+    this.isBound = kind.isBound
+    this.scope = scope
+    this.outer = outer
+    this.statement = statement
+  }
+}
+
+/** `scope` is where the variable lives; for `this` it is the function's body. */
+export interface Capture {
+  scope: Scope
+  name: string
+  from: FunctionSite
+  to: FunctionSite | undefined
+}
+
+/** Where something can be put at the beginning of a scope's code. */
+export type ScopePlace =
+  | { how: "block"; at: number; end: number }
+  | { how: "arrow"; at: number; end: number }
+  | { how: "statement"; at: number; end: number }
+
+type Kind = "module" | "function" | "block" | "class" | "switch"
+
+export class Scope {
   readonly parent: Scope | undefined
   readonly kind: Kind
+  readonly start: number
+  readonly statement: number
+  /** The function whose code it is part of. */
+  readonly fn: FunctionSite | undefined
   names: Set<string> | undefined
   pending: Reference[] | undefined
+  /** The scope whose beginning is where this one's variables can be reached as they are: a loop's body for its head. */
+  into: Scope | undefined = undefined
+  place: ScopePlace | undefined = undefined
+  /** Names that cannot be assigned, and whether something in it assigns one all the same. */
+  constants: Set<string> | undefined
+  breaksConstants = false
+  functionNames: Set<string> | undefined
+  /** A function and another declaration bear one name, which a block does not allow. */
+  hasDoubles = false
 
-  constructor(kind: Kind, parent: Scope | undefined) {
+  constructor(kind: Kind, parent: Scope | undefined, start: number, fn: FunctionSite | undefined, statement: number) {
     this.kind = kind
     this.parent = parent
+    this.start = start
+    this.fn = fn
+    this.statement = statement
   }
 
-  declare(name: string): void {
+  declare(name: string, isFunction = false): void {
+    if (isFunction) {
+      if (this.names?.has(name) === true) this.hasDoubles = true
+      ;(this.functionNames ??= new Set()).add(name)
+    } else if (this.functionNames?.has(name) === true) this.hasDoubles = true
     ;(this.names ??= new Set()).add(name)
+  }
+
+  declareConstant(name: string): void {
+    this.declare(name)
+    ;(this.constants ??= new Set()).add(name)
   }
 }
 
@@ -116,8 +239,20 @@ class Walk {
     dynamicImports: [],
     catches: [],
     privateNames: new Set(),
+    functions: [],
+    scopes: [],
+    captures: [],
+    classes: [],
   }
-  #scope = new Scope("module", undefined)
+  #scope = new Scope("module", undefined, 0, undefined, -1)
+  #fn: FunctionSite | undefined = undefined
+  /** Above 0 where a function is created in code that has no place for what would have to stand before it. */
+  #placeless = 0
+  #declaresConstants = false
+  /** The names that anonymous functions take from where they stand. */
+  readonly #given = new Map<Node, { name: string; target: Reference | undefined }>()
+  /** Private names of the classes around, with the function that each class stands in. */
+  readonly #classes: { names: ReadonlySet<string>; fn: FunctionSite | undefined }[] = []
   /** The scope that `var` declares in. */
   #varScope = this.#scope
   #functionDepth = 0
@@ -142,10 +277,12 @@ class Walk {
 
   // Scopes
 
-  #open(kind: Kind): Scope {
-    const outer = this.#scope
-    this.#scope = new Scope(kind, outer)
-    return outer
+  #open(kind: Kind, start: number, place?: ScopePlace): Scope {
+    const scope = new Scope(kind, this.#scope, start, this.#fn, this.#statement)
+    scope.place = place
+    this.#result.scopes.push(scope)
+    this.#scope = scope
+    return scope
   }
 
   #close(): void {
@@ -155,10 +292,44 @@ class Walk {
       else {
         for (const reference of pending) {
           if (names?.has(reference.name) !== true) (parent.pending ??= []).push(reference)
+          else this.#found(reference)
         }
       }
     }
     if (parent !== undefined) this.#scope = parent
+  }
+
+  /** A reference found its variable in the scope at hand. */
+  #found({ name, fn, writes, initialises }: Reference): void {
+    const scope = this.#scope
+    if (writes && initialises === undefined && scope.constants?.has(name) === true) scope.breaksConstants = true
+    if (fn === undefined || fn === scope.fn) return
+    // What a function's own name or parameter is bound to belongs to its activation.
+    if (name === "arguments" && scope.kind === "function" && scope.place === undefined) this.#bind(fn, scope.fn)
+    else this.#result.captures.push({ scope, name, from: fn, to: scope.fn })
+  }
+
+  /** Functions from one up to another can only be made where they stand. */
+  #bind(from: FunctionSite | undefined, to: FunctionSite | undefined): void {
+    for (let fn = from; fn !== undefined && fn !== to; fn = fn.outer) fn.isBound = true
+  }
+
+  /** `this`, or something that comes with it, inside arrows belongs to the function around them. */
+  #owner(): FunctionSite | undefined {
+    let fn = this.#fn
+    while (fn?.isArrow === true) fn = fn.outer
+    return fn
+  }
+
+  #this(): void {
+    const owner = this.#owner()
+    if (owner === this.#fn || owner === undefined) return
+    this.#result.captures.push({ scope: owner.body ?? owner.scope, name: "this", from: this.#fn!, to: owner })
+  }
+
+  #private(name: string): void {
+    const declaring = this.#classes.findLast(({ names }) => names.has(name))
+    this.#bind(this.#fn, declaring?.fn)
   }
 
   #refer(name: string, start: number, end: number, reads: boolean, writes: boolean): Reference {
@@ -177,6 +348,7 @@ class Walk {
       typeofStart: -1,
       names: undefined,
       statement: this.#statement,
+      fn: this.#fn,
     }
     ;(this.#scope.pending ??= []).push(reference)
     if (name === "globalThis") this.#result.mentionsGlobalThis = true
@@ -225,34 +397,35 @@ class Walk {
           this.#class(node)
         }
         break
-      case "BlockStatement": {
-        this.#open("block")
-        this.#list(node.body)
-        this.#close()
+      case "BlockStatement":
+        this.#block(node)
         break
-      }
       case "IfStatement":
         this.#expression(node.test)
         this.#body(node.consequent)
         if (node.alternate !== null) this.#body(node.alternate)
         break
       case "ForStatement":
-        this.#open("block")
+        this.#open("block", node.start)
+        this.#placeless += 1
         if (node.init?.type === "VariableDeclaration") this.#variables(node.init, "head")
         else this.#maybe(node.init)
         this.#maybe(node.test)
         this.#maybe(node.update)
-        this.#body(node.body)
+        this.#placeless -= 1
+        this.#loopBody(node.body)
         this.#close()
         break
       case "ForInStatement":
       case "ForOfStatement":
         if (node.type === "ForOfStatement" && node.await && this.#functionDepth === 0) this.#result.isAsync = true
-        this.#open("block")
+        this.#open("block", node.start)
+        this.#placeless += 1
         if (node.left.type === "VariableDeclaration") this.#variables(node.left, "head")
         else this.#pattern(node.left, "assign")
         this.#expression(node.right)
-        this.#body(node.body)
+        this.#placeless -= 1
+        this.#loopBody(node.body)
         this.#close()
         break
       case "WhileStatement":
@@ -268,7 +441,7 @@ class Walk {
         break
       case "SwitchStatement":
         this.#expression(node.discriminant)
-        this.#open("block")
+        this.#open("switch", node.start)
         for (const { test, consequent } of node.cases) {
           this.#maybe(test)
           this.#list(consequent)
@@ -326,6 +499,27 @@ class Walk {
     this.#statementEnd = outerEnd
   }
 
+  #block(node: Extract<Node, { type: "BlockStatement" }>): Scope {
+    const scope = this.#open("block", node.start, { how: "block", at: node.start + 1, end: node.end - 1 })
+    this.#list(node.body)
+    this.#close()
+    return scope
+  }
+
+  /** A turn of a loop has variables of its own: those of its head too are reached from the beginning of its body. */
+  #loopBody(node: Node): void {
+    const head = this.#scope
+    if (node.type === "BlockStatement") {
+      const scope = this.#open("block", node.start, { how: "block", at: node.start + 1, end: node.end - 1 })
+      head.into = scope
+      this.#list(node.body)
+    } else {
+      head.into = this.#open("block", node.start, { how: "statement", at: node.start, end: node.end })
+      this.#body(node)
+    }
+    this.#close()
+  }
+
   #exportNamed(node: Extract<Node, { type: "ExportNamedDeclaration" }>): void {
     if (node.exportKind === "type" && node.declaration === null) this.#eraseStatement(node)
     else if (node.declaration === null) {
@@ -364,7 +558,9 @@ class Walk {
     if (use !== "local") this.#result.variables.push({ node, place, statement: this.#statement })
     for (const { id, init, definite, end } of node.declarations) {
       this.#declaratorEnd = end
+      this.#declaresConstants = use === "local" && keyword === "const"
       this.#pattern(id, use, use === "local" && keyword === "var" ? this.#varScope : this.#scope, definite === true)
+      this.#declaresConstants = false
       if (init !== null) {
         this.#nameFrom(id, init)
         this.#expression(init)
@@ -375,16 +571,18 @@ class Walk {
   #declareFunction(node: FunctionNode): void {
     if (node.type === "FunctionDeclaration" && node.id !== null) {
       if (this.#scope.parent === undefined) this.#declareTop(node.id.name, "function")
-      else this.#scope.declare(node.id.name)
+      else this.#scope.declare(node.id.name, true)
     }
-    this.#function(node)
+    this.#function(node, "declaration")
   }
 
   #catch(node: Extract<Node, { type: "CatchClause" }>): void {
-    this.#open("block")
+    const outer = this.#open("block", node.start)
     const { param, body } = node
     if (param !== null) {
+      this.#placeless += 1
       this.#pattern(param, "local")
+      this.#placeless -= 1
       this.#result.catches.push({
         param: param.start,
         paramEnd: param.end,
@@ -393,7 +591,7 @@ class Walk {
         bodyEnd: body.end,
       })
     }
-    this.#open("block")
+    outer.into = this.#open("block", body.start, { how: "block", at: body.start + 1, end: body.end - 1 })
     this.#list(body.body)
     this.#close()
     this.#close()
@@ -470,7 +668,8 @@ class Walk {
     const { name } = node
     const end = erasePattern(this.#edits, node, isDefinite)
     if (use === "local") {
-      scope.declare(name)
+      if (this.#declaresConstants) scope.declareConstant(name)
+      else scope.declare(name)
       return
     }
     const reference = this.#refer(name, node.start, end, false, true)
@@ -485,9 +684,9 @@ class Walk {
   #nameFrom(target: Node, value: Node): void {
     if (target.type !== "Identifier" || !isAnonymousFunction(value)) return
     const reference = this.#scope.pending?.at(-1)
-    if (reference !== undefined && reference.start === target.start) {
-      reference.names = { start: value.start, end: value.end }
-    }
+    const isTarget = reference !== undefined && reference.start === target.start
+    if (isTarget) reference.names = { start: value.start, end: value.end }
+    this.#given.set(bareValue(value), { name: target.name, target: isTarget ? reference : undefined })
   }
 
   // Expressions
@@ -502,13 +701,21 @@ class Walk {
         this.#refer(node.name, node.start, node.end, true, false)
         break
       case "Literal":
-      case "ThisExpression":
-      case "Super":
       case "TemplateElement":
+        break
+      case "ThisExpression":
+        this.#this()
+        break
+      case "Super":
+        this.#bind(this.#fn, this.#owner()?.outer)
+        break
+      case "PrivateIdentifier":
+        this.#private(node.name)
         break
       case "MemberExpression":
         this.#expression(node.object)
         if (node.computed) this.#expression(node.property)
+        else if (node.property.type === "PrivateIdentifier") this.#private(node.property.name)
         break
       case "CallExpression":
         this.#callee(node.callee)
@@ -542,7 +749,7 @@ class Walk {
         this.#expression(node.right)
         break
       case "ObjectExpression":
-        for (const property of node.properties) this.#property(property)
+        for (const property of node.properties) this.#property(property, node)
         break
       case "FunctionExpression":
       case "ArrowFunctionExpression":
@@ -563,7 +770,7 @@ class Walk {
       case "MetaProperty":
         if (node.meta.name === "import") {
           this.#result.dynamicImports.push({ start: node.start, end: node.end, form: "meta" })
-        }
+        } else this.#bind(this.#fn, this.#owner())
         break
       case "TSAsExpression":
       case "TSSatisfiesExpression":
@@ -602,6 +809,15 @@ class Walk {
       eraseTail(this.#edits, node, this.#statementEnd)
     } else if (node.type === "ParenthesizedExpression" && isNameInside(node.expression)) {
       this.#callee(node.expression, isTag)
+    } else if (isAnonymousFunction(node)) this.#called(node)
+    else this.#expression(node)
+  }
+
+  /** A function that is called where it stands, and that nothing else can get hold of. */
+  #called(node: Node): void {
+    if (node.type === "ParenthesizedExpression") this.#called(node.expression)
+    else if (node.type === "FunctionExpression" || node.type === "ArrowFunctionExpression") {
+      this.#function(node, "called")
     } else this.#expression(node)
   }
 
@@ -628,43 +844,94 @@ class Walk {
     } else this.#expression(node)
   }
 
-  #property(node: Node): void {
+  #property(node: Node, object: Node): void {
     if (node.type !== "Property") {
       this.#expression(node)
       return
     }
     if (node.computed) this.#expression(node.key)
-    if (node.shorthand && node.value.type === "Identifier") {
-      this.#refer(node.value.name, node.value.start, node.value.end, true, false).isShorthand = true
-    } else this.#expression(node.value)
+    const { value } = node
+    if (node.shorthand && value.type === "Identifier") {
+      this.#refer(value.name, value.start, value.end, true, false).isShorthand = true
+      return
+    }
+    const key = node.computed ? undefined : keyName(node.key)
+    if (value.type === "FunctionExpression" && (node.method || node.kind !== "init")) {
+      // A method's `__proto__` is a property, what we would write for it is not; and a computed key is not known before it runs.
+      const isBound = key === undefined || key === "__proto__"
+      const site = this.#function(value, node.method ? "method" : "accessor", node)
+      site.name = key
+      site.isBound ||= isBound
+      site.object = object
+      site.isGetter = node.kind === "get"
+      return
+    }
+    if (isAnonymousFunction(value)) {
+      if (key === undefined) this.#placeless += 1
+      else if (key !== "__proto__") this.#given.set(bareValue(value), { name: key, target: undefined })
+      this.#expression(value)
+      if (key === undefined) this.#placeless -= 1
+    } else this.#expression(value)
   }
 
   // Functions and classes
 
-  #function(node: FunctionNode): void {
+  #function(node: FunctionNode, form: FunctionForm = "expression", range: Node = node): FunctionSite {
     eraseFunction(this.#edits, node)
-    this.#open("function")
+    const outerFunction = this.#fn
     const isArrow = node.type === "ArrowFunctionExpression"
+    const site = new FunctionSite(
+      form,
+      range,
+      {
+        isArrow,
+        canSuspend: node.async || (!isArrow && node.generator),
+        isBound: this.#placeless > 0 || node.body === null,
+      },
+      this.#scope,
+      outerFunction,
+      this.#statement,
+    )
+    const given = this.#given.get(node)
+    if (given !== undefined) {
+      site.name = given.name
+      site.isNamed = true
+      site.target = given.target
+    } else if (form === "declaration" && !isArrow && node.id !== null) site.name = node.id.name
+    this.#result.functions.push(site)
+    this.#fn = site
+    const parameters = this.#open("function", node.start)
     if (!isArrow) this.#scope.declare("arguments")
-    if (node.type === "FunctionExpression" && node.id !== null) this.#scope.declare(node.id.name)
+    if (node.type === "FunctionExpression" && node.id !== null) this.#scope.declareConstant(node.id.name)
     const outerVars = this.#varScope
     const outerOpening = this.#opening
     this.#functionDepth += 1
     // An arrow without parentheses begins with its parameter; nothing in a function opens the statement outside.
     this.#opening = -1
     this.#varScope = this.#scope
+    const outerPlaceless = this.#placeless
+    this.#placeless += 1
     for (const parameter of node.params) this.#parameter(parameter)
+    this.#placeless = outerPlaceless
     if (node.body !== null) {
-      this.#open("function")
+      const { body } = node
+      const isBlock = body.type === "BlockStatement"
+      const place: ScopePlace = isBlock
+        ? { how: "block", at: body.start + 1, end: body.end - 1 }
+        : { how: "arrow", at: body.start, end: body.end }
+      site.body = this.#open("function", body.start, place)
+      parameters.into = site.body
       this.#varScope = this.#scope
-      if (node.body.type === "BlockStatement") this.#list(node.body.body)
-      else this.#expression(node.body)
+      if (isBlock) this.#list(body.body)
+      else this.#expression(body)
       this.#close()
     }
     this.#functionDepth -= 1
     this.#varScope = outerVars
     this.#opening = outerOpening
     this.#close()
+    this.#fn = outerFunction
+    return site
   }
 
   #parameter(node: Node): void {
@@ -683,10 +950,16 @@ class Walk {
   #class(node: Class): void {
     this.#decorators(node)
     eraseClass(this.#edits, node)
-    this.#open("block")
-    if (node.id !== null) this.#scope.declare(node.id.name)
+    this.#open("class", node.start)
+    if (node.id !== null) this.#scope.declareConstant(node.id.name)
+    this.#placeless += 1
     if (node.superClass !== null) this.#expression(node.superClass)
+    this.#placeless -= 1
+    const site = classSiteOf(node)
+    if (site !== undefined) this.#result.classes.push(site)
+    this.#classes.push({ names: privateNamesOf(node), fn: this.#fn })
     for (const member of node.body.body) this.#member(member)
+    this.#classes.pop()
     this.#close()
   }
 
@@ -699,7 +972,8 @@ class Walk {
       return
     }
     if (node.type === "StaticBlock") {
-      this.#inner(() => {
+      const at = this.#edits.source.indexOf("{", node.start + "static".length) + 1
+      this.#inner(node, "static", { how: "block", at, end: node.end - 1 }, () => {
         this.#varScope = this.#scope
         this.#list(node.body)
       })
@@ -710,20 +984,39 @@ class Walk {
     ) {
       if (node.type === "AccessorProperty")
         this.#refuse(node, "`accessor` fields are not supported in this session yet")
-      if (node.computed) this.#expression(node.key)
-      else if (node.key.type === "PrivateIdentifier") this.#result.privateNames.add(this.#statement)
+      if (node.computed) {
+        this.#placeless += 1
+        this.#expression(node.key)
+        this.#placeless -= 1
+      } else if (node.key.type === "PrivateIdentifier") this.#result.privateNames.add(this.#statement)
       const { value } = node
       if (value !== null) {
-        if (node.type === "MethodDefinition") this.#expression(value)
-        else this.#inner(() => this.#expression(value))
+        if (node.type === "MethodDefinition") {
+          if (value.type === "FunctionExpression") this.#function(value, "member")
+          else this.#expression(value)
+        } else {
+          const key = node.computed ? undefined : keyName(node.key)
+          this.#inner(value, "field", undefined, () => {
+            if (isAnonymousFunction(value)) {
+              if (key === undefined) this.#placeless += 1
+              else this.#given.set(bareValue(value), { name: key, target: undefined })
+              this.#expression(value)
+              if (key === undefined) this.#placeless -= 1
+            } else this.#expression(value)
+          })
+        }
       }
     }
     this.#statementEnd = outerEnd
   }
 
   /** Code of a class body that runs as a function of its own. */
-  #inner(walk: () => void): void {
-    this.#open("function")
+  #inner(node: Node, form: "field" | "static", place: ScopePlace | undefined, walk: () => void): void {
+    const kind = { isArrow: false, canSuspend: false, isBound: true }
+    const site = new FunctionSite(form, node, kind, this.#scope, this.#fn, this.#statement)
+    const outer = this.#fn
+    this.#fn = site
+    site.body = this.#open("function", node.start, place)
     this.#scope.declare("arguments")
     const outerVars = this.#varScope
     this.#functionDepth += 1
@@ -731,7 +1024,62 @@ class Walk {
     this.#functionDepth -= 1
     this.#varScope = outerVars
     this.#close()
+    this.#fn = outer
   }
+}
+
+function privateNamesOf(node: Class): ReadonlySet<string> {
+  const names = new Set<string>()
+  for (const member of node.body.body) {
+    if ("key" in member && member.key.type === "PrivateIdentifier") names.add(member.key.name)
+  }
+  return names
+}
+
+/** What a class with private instance members needs to be known for; `undefined` for any other. */
+function classSiteOf(node: Class): ClassSite | undefined {
+  const site: ClassSite = {
+    at: node.body.start + 1,
+    isDerived: node.superClass !== null,
+    names: [],
+    brand: "",
+    constructorAt: -1,
+    isOpen: true,
+    fields: [],
+  }
+  for (const member of node.body.body) {
+    if (member.type !== "MethodDefinition" && member.type !== "PropertyDefinition") continue
+    if (member.static) continue
+    const { key } = member
+    if (key.type === "PrivateIdentifier") {
+      if (site.brand === "") site.brand = key.name
+      if (member.type === "PropertyDefinition") site.names.push(key.name)
+    }
+    if (member.type === "PropertyDefinition") {
+      const { value } = member
+      if (value === null) continue
+      const isNamed = isAnonymousFunction(value) && bareValue(value).type === "ClassExpression"
+      const name = isNamed && !member.computed ? keyName(key) : undefined
+      site.fields.push({ start: value.start, end: value.end, name })
+    } else if (member.type === "MethodDefinition" && member.kind === "constructor" && member.value.body !== null) {
+      site.constructorAt = member.value.body.start + 1
+      site.isOpen = member.value.params.every(isPlainParameter)
+    }
+  }
+  return site.brand === "" ? undefined : site
+}
+
+function isPlainParameter(node: Node): boolean {
+  return node.type === "Identifier" || (node.type === "RestElement" && node.argument.type === "Identifier")
+}
+
+/** A key that the text gives as it is: what a function in its place is called. */
+function keyName(key: Node): string | undefined {
+  if (key.type === "Identifier") return key.name
+  if (key.type === "PrivateIdentifier") return `#${key.name}`
+  if (key.type === "Literal" && (typeof key.value === "string" || typeof key.value === "number"))
+    return String(key.value)
+  return undefined
 }
 
 function isNameInside(node: Node): boolean {
@@ -740,9 +1088,14 @@ function isNameInside(node: Node): boolean {
   return inner.type === "Identifier"
 }
 
-function isAnonymousFunction(node: Node): boolean {
+function bareValue(node: Node): Node {
   let inner = node
   while (inner.type === "ParenthesizedExpression") inner = inner.expression
+  return inner
+}
+
+function isAnonymousFunction(node: Node): boolean {
+  const inner = bareValue(node)
   if (inner.type === "ArrowFunctionExpression") return true
   return (inner.type === "FunctionExpression" || inner.type === "ClassExpression") && inner.id === null
 }

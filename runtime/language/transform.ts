@@ -12,6 +12,7 @@
 // dead zones, makes session locals and keeps the list of what an eval changed.
 import type { Edits } from "./edits.ts"
 import type { Candidate } from "./definition.ts"
+import { insertMark } from "./closures.ts"
 import type { Analysis, Reference, VariableSite } from "./scope.ts"
 
 export type NameKind = "local" | "readonly" | "definition"
@@ -66,6 +67,10 @@ export class Transform {
   readonly captures = new Set<string>()
   readonly definitionCells = new Map<Candidate, Set<string>>()
   readonly definitionReads = new Map<Candidate, Set<string>>()
+  /** What functions of a definition read as variables of its factory. */
+  readonly definitionRoots = new Map<Candidate, Set<string>>()
+  /** What functions of a top-level statement reach through cells. */
+  readonly statementCells = new Map<number, Set<string>>()
   readonly #edits: Edits
   readonly #analysis: Analysis
   readonly #names: NameTable
@@ -109,6 +114,7 @@ export class Transform {
     for (const candidate of this.#plan.candidates) {
       this.definitionCells.set(candidate, new Set())
       this.definitionReads.set(candidate, new Set())
+      this.definitionRoots.set(candidate, new Set())
       for (const reference of candidate.references) this.#inDefinition(candidate, reference)
     }
     this.#promote(statementReferences)
@@ -128,10 +134,16 @@ export class Transform {
     const own = this.#plan.own.get(name)
     if (own !== undefined) {
       this.definitionReads.get(candidate)!.add(name)
-      if (!reference.writes && this.passes(candidate, own)) return
+      if (!reference.writes && this.passes(candidate, own)) {
+        if (reference.isCaptured) this.definitionRoots.get(candidate)!.add(name)
+        return
+      }
     } else if (!this.#analysis.declared.has(name) && this.#names.kind(name) === "definition") {
       this.definitionReads.get(candidate)!.add(name)
-      if (!reference.writes && !this.#needsOwn(name)) return
+      if (!reference.writes && !this.#needsOwn(name)) {
+        if (reference.isCaptured) this.definitionRoots.get(candidate)!.add(name)
+        return
+      }
     } else if (!reference.writes && this.isSelf(name)) {
       this.definitionReads.get(candidate)!.add(name)
       return
@@ -246,32 +258,16 @@ export class Transform {
     }
     if (!this.#plan.own.has(name) && this.isSelf(name)) return
     this.cells.add(name)
+    if (reference.isCaptured) {
+      const cells = this.statementCells.get(reference.statement)
+      if (cells === undefined) this.statementCells.set(reference.statement, new Set([name]))
+      else cells.add(name)
+    }
     this.#cell(reference)
   }
 
-  /** The edit for a use through the cell. */
   #cell(reference: Reference): void {
-    const { name, start, end, reads, writes, initialises, isShorthand, isCallee, typeofStart, names } = reference
-    const cell = this.#marker + name
-    let text
-    if (initialises === "let") text = `${cell}.i`
-    else if (initialises === "const") text = `${cell}.c`
-    else if (writes) text = `${cell}.w`
-    else text = `${cell}.v`
-    if (isShorthand) text = `${name}:${text}`
-    if (isCallee) text = `${reference.opensStatement && !this.#marked.has(start) ? ";" : ""}(0,${text})`
-    if (typeofStart >= 0 && reads)
-      this.#edits.replace(
-        typeofStart,
-        end,
-        `${typeofStart > 0 && /[\w$]/.test(this.#edits.source[typeofStart - 1]!) ? " " : ""}${cell}.t`,
-      )
-    else this.#edits.replace(start, end, text, isCallee)
-    if (names !== undefined) {
-      const key = JSON.stringify(name)
-      this.#edits.open(names.start, `({[${key}]:`)
-      this.#edits.close(names.end, `})[${key}]`)
-    }
+    editCell(this.#edits, this.#marker, reference, reference.opensStatement && !this.#marked.has(reference.start))
   }
 
   /** A declaration whose names are locals: its keyword goes, its declarators become assignments. */
@@ -286,12 +282,39 @@ export class Transform {
       if (init !== null) {
         if (id.type === "ObjectPattern") {
           edits.open(id.start, "(")
-          edits.close(init.end, ")")
+          // After everything that closes a function in the initialiser.
+          edits.closeStatement(init.end, ")")
         }
         continue
       }
       // A `var` without a value becomes a read that nobody sees; the head of `for (var x of …)` is a target already.
       if (id.type === "Identifier" && kind !== "var") edits.close(id.end, "=void 0")
     }
+  }
+}
+
+/** The edit for a use through the cell. `isFirst`: it begins a statement, and must not be glued to the one before. */
+export function editCell(edits: Edits, marker: string, reference: Reference, isFirst: boolean): void {
+  const { name, start, end, reads, writes, initialises, isShorthand, isCallee, typeofStart, names } = reference
+  const cell = marker + name
+  let text
+  if (initialises === "let") text = `${cell}.i`
+  else if (initialises === "const") text = `${cell}.c`
+  else if (writes) text = `${cell}.w`
+  else text = `${cell}.v`
+  if (isShorthand) text = `${name}:${text}`
+  if (isCallee) text = `${isFirst ? ";" : ""}(0,${text})`
+  if (typeofStart >= 0 && reads)
+    edits.replace(
+      typeofStart,
+      end,
+      `${typeofStart > 0 && /[\w$]/.test(edits.source[typeofStart - 1]!) ? " " : ""}${cell}.t`,
+    )
+  else edits.replace(start, end, text, isCallee)
+  if (names !== undefined) {
+    const key = JSON.stringify(name)
+    const mark = insertMark(marker)
+    edits.open(names.start, `${mark}({[${key}]:${mark}`)
+    edits.close(names.end, `${mark}})[${key}]${mark}`)
   }
 }

@@ -3,7 +3,7 @@
 // All change goes through the functions below, which know nothing of processes: each takes the state and one event and says what
 // changed. The state is owned by one shell and changed in place: copying ten thousand definitions for each eval would make its cost grow
 // with the session. A half-applied change cannot be seen, since nothing here waits.
-import type { Checkpoint, DefinitionRecord, Delta } from "../wire/schema.ts"
+import type { Checkpoint, DefinitionRecord, Delta, SourceOfFunctions } from "../wire/schema.ts"
 import { foldQueue, validateWrites } from "../wire/mutations.ts"
 import type { QueuedWrite, Rejected } from "../wire/mutations.ts"
 import type { PlainValue } from "../wire/check.ts"
@@ -11,6 +11,7 @@ import { packPlainValue } from "../wire/values/pack.ts"
 
 interface Group {
   readonly bytes: Uint8Array
+  readonly sources?: string[] | undefined
 }
 
 type Local =
@@ -25,6 +26,8 @@ export class SessionState {
   revision = 0
   locals = new Map<string, Local>()
   definitions = new Map<string, DefinitionRecord>()
+  /** What the functions in bindings were written in, by id. Workers say which come and go. */
+  sources = new Map<string, SourceOfFunctions>()
   lastValue: Uint8Array | { readonly plain: PlainValue } | undefined
   lastError: Uint8Array | undefined
   /** What besides bindings only the realm holds, as texts for people. */
@@ -55,11 +58,13 @@ export function commitDelta(state: SessionState, delta: Delta): Change {
   const readonlyOf = (name: string): boolean =>
     (set.find((local) => local.name === name) ?? state.locals.get(name))?.readonly ?? false
   for (const { name, value } of plain) put(state, name, { readonly: readonlyOf(name), held: "value", value })
-  for (const { names, bytes } of groups) {
-    const group = { bytes }
+  for (const { names, bytes, sources } of groups) {
+    const group = { bytes, sources }
     for (const name of names) put(state, name, { readonly: readonlyOf(name), held: "bytes", group })
   }
   for (const { name, what } of ephemeral) put(state, name, { readonly: readonlyOf(name), held: "realm", what })
+  for (const source of delta.sources ?? []) state.sources.set(source.id, source)
+  for (const id of delta.droppedSources ?? []) state.sources.delete(id)
   if (lastValue !== undefined) state.lastValue = lastValue
   if (lastError !== undefined) state.lastError = lastError
   state.realmOnly = realmOnly
@@ -124,6 +129,7 @@ export function ephemeralNames(state: SessionState): string[] {
 /** As if nothing had ever been evaluated; the history goes on counting. */
 export function resetState(state: SessionState): void {
   clear(state)
+  state.sources.clear()
   state.lastValue = undefined
   state.lastError = undefined
   state.realmOnly = nothing
@@ -138,6 +144,7 @@ export function copyState(state: SessionState): SessionState {
   copy.revision = state.revision
   copy.locals = new Map(state.locals)
   copy.definitions = new Map(state.definitions)
+  copy.sources = new Map(state.sources)
   copy.lastValue = state.lastValue
   copy.lastError = state.lastError
   copy.realmOnly = state.realmOnly
@@ -146,8 +153,8 @@ export function copyState(state: SessionState): SessionState {
 
 /** Puts the session back to `earlier` as a new commit and a new revision. Names that were held by a realm then are lost. */
 export function restoreState(state: SessionState, earlier: SessionState): string[] {
-  const { locals, definitions, lastValue, lastError, realmOnly } = copyState(earlier)
-  Object.assign(state, { locals, definitions, lastValue, lastError, realmOnly })
+  const { locals, definitions, sources, lastValue, lastError, realmOnly } = copyState(earlier)
+  Object.assign(state, { locals, definitions, sources, lastValue, lastError, realmOnly })
   const lost = loseRealm(state, "the state it was part of was left and came back without it")
   state.commit += 1
   state.revision += 1
@@ -177,7 +184,8 @@ export function checkpointOf(
     definitions: [...state.definitions.values()],
     locals,
     plain,
-    groups: Array.from(groups, ([group, names]) => ({ names, bytes: group.bytes })),
+    groups: Array.from(groups, ([{ bytes, sources }, names]) => ({ names, bytes, sources })),
+    sources: [...state.sources.values()],
     lost,
     lastValue: lastValue !== undefined && "plain" in lastValue ? packPlainValue(lastValue.plain) : lastValue,
     lastError: state.lastError,

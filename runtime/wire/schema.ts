@@ -24,7 +24,18 @@ const definition = record({
   dependencies: list(str),
 })
 const local = record({ name: str, readonly: bool })
-const group = record({ names: list(str), bytes })
+/** `sources`: those of the functions in it. */
+const group = record({ names: list(str), bytes, sources: optional(list(str)) })
+/** A text that functions were written in, which are values of some group; `cells` and `roots` are names with commas between them. */
+const source = record({
+  id: str,
+  source: str,
+  cells: str,
+  roots: str,
+  file: str,
+  line: int,
+  column: int,
+})
 /** A binding whose value a message carries as it is. */
 const plainBinding = record({ name: str, value: plain })
 const ephemeral = record({ name: str, what: str })
@@ -58,6 +69,7 @@ const checkpoint = record({
   locals: list(local),
   plain: list(plainBinding),
   groups: list(group),
+  sources: list(source),
   lost: list(record({ name: str, reason: str })),
   lastValue: optional(bytes),
   lastError: optional(bytes),
@@ -75,6 +87,9 @@ const delta = record({
   cleared: optional(bool),
   /** Groups encoded again; each replaces what its names had before. */
   groups: optional(list(group)),
+  /** Sources that the groups refer to and that were not committed before; and those that nothing refers to any more. */
+  sources: optional(list(source)),
+  droppedSources: optional(list(str)),
   /** Names that are bound to something that cannot be encoded. */
   ephemeral: optional(list(ephemeral)),
   definitions: optional(list(definition)),
@@ -195,6 +210,7 @@ export type FieldsOf<M> = M extends MessageType<infer S> ? Fields<S> : never
 export type MessageOf<V extends Vocabulary> = { [K in keyof V]: { type: K } & FieldsOf<V[K]> }[keyof V]
 
 export type Checkpoint = Checked<typeof checkpoint>
+export type SourceOfFunctions = Checked<typeof source>
 export type DefinitionRecord = Checked<typeof definition>
 export type Delta = Checked<typeof delta>
 export type Rejection = Checked<typeof rejected>

@@ -55,8 +55,8 @@ export function kindRecord(kind: string, message: string): ErrorRecord {
 
 function framesOf(stack: string, resident: Resident): Frame[] {
   const frames: Frame[] = []
-  for (const { name, filename, line, column } of mapStack(stack, (file) => resident.units.get(file)?.unit)) {
-    const file = resident.units.get(filename)?.file ?? filename
+  for (const { name, filename, line, column } of mapStack(stack, (file) => resident.unitOf(file)?.unit)) {
+    const file = resident.unitOf(filename)?.file ?? filename
     frames.push(name === undefined ? { file, line, column } : { name, file, line, column })
   }
   return frames

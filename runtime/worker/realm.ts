@@ -7,6 +7,7 @@ import type { Script } from "node:vm"
 import type { RealmApi } from "../../stdlib/realm.ts"
 import type { HostFunction } from "../../stdlib/bridge.ts"
 import type { Primitive } from "../../stdlib/intrinsics.ts"
+import type { SourceOfFunctions } from "../wire/schema.ts"
 import { packValue, unpackValue } from "../wire/values/pack.ts"
 
 export type { RealmApi }
@@ -14,6 +15,7 @@ export type { RealmApi }
 export interface EncodedGroupBytes {
   names: string[]
   bytes: Uint8Array
+  sources: SourceOfFunctions[]
 }
 
 export class Realm {
@@ -84,7 +86,12 @@ export class Realm {
     const groups: EncodedGroupBytes[] = []
     for (let index = 0; index < encoded.groups.length; index++) {
       const group = encoded.groups[index]!
-      groups.push({ names: copyStrings(group.names), bytes: packValue(group) })
+      const sources: SourceOfFunctions[] = []
+      for (let at = 0; at < group.sources.length; at++) {
+        const { id, source, cells, roots, file, line, column } = group.sources[at]!
+        sources.push({ id, source, cells, roots, file, line, column })
+      }
+      groups.push({ names: copyStrings(group.names), bytes: packValue(group), sources })
     }
     const ephemeral: { name: string; what: string }[] = []
     for (let index = 0; index < encoded.ephemeral.length; index++) {

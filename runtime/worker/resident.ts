@@ -4,8 +4,8 @@
 // changed leaves as a delta: the locals it set, the groups of bindings it may have touched as bytes, the definitions it reached.
 import { createHash } from "node:crypto"
 import type { Script } from "node:vm"
-import { compileDefinitions } from "../language/compile.ts"
-import type { KeptDefinition } from "../language/compile.ts"
+import { compileDefinitions, compileSkeleton } from "../language/compile.ts"
+import type { KeptDefinition, SiteSource, SkeletonUnit } from "../language/compile.ts"
 import type { NameKind, NameTable } from "../language/transform.ts"
 import type { HostFunction } from "../../stdlib/bridge.ts"
 import { isPlainValue } from "../wire/check.ts"
@@ -15,7 +15,7 @@ import { formatVersion } from "../wire/values/format.ts"
 import { packValue } from "../wire/values/pack.ts"
 import { foldQueue, validateWrites } from "../wire/mutations.ts"
 import type { Folded, FoldedWrite } from "../wire/mutations.ts"
-import type { Checkpoint, DefinitionRecord, Delta, Rejection } from "../wire/schema.ts"
+import type { Checkpoint, DefinitionRecord, Delta, Rejection, SourceOfFunctions } from "../wire/schema.ts"
 import { newScript } from "./compile-cache.ts"
 import type { Compiled } from "./compile-cache.ts"
 import { copyStrings } from "./realm.ts"
@@ -40,6 +40,17 @@ interface AppliedWrites {
 }
 
 const noWrites: AppliedWrites = { folded: { cleared: false, writes: new Map() }, apply: new Map(), rejected: [] }
+
+/** What a local was last encoded as. */
+interface Encoded {
+  readonly names: readonly string[]
+  readonly print: string
+  /** The sources of the functions in its group. */
+  readonly sources?: readonly string[]
+}
+
+/** Sources that nothing refers to are dropped when there are so many more than when they were last counted. */
+const sourcesSlack = 16
 
 /** Groups shorter than this are compared as they are, longer ones by digest. */
 const comparedBytesMax = 64
@@ -69,12 +80,18 @@ export class Resident implements NameTable {
   commit: number
   /** Scripts by file name, for positions in stacks. */
   readonly units = new Map<string, { unit: Compiled["unit"]; file: string; made?: unknown }>()
+  /** The same for functions that came from the checkpoint. */
+  readonly #siteUnits = new Map<string, { unit: SkeletonUnit; file: string }>()
   #definitions = new Map<string, Definition>()
   readonly #captured = new Set<string>()
   readonly #referenced = new Set<string>()
   readonly #ephemeral = new Set<string>()
   /** What each local was last encoded as: its group's names and a fingerprint of its bytes. */
-  readonly #encoded = new Map<string, { names: readonly string[]; print: string }>()
+  readonly #encoded = new Map<string, Encoded>()
+  /** The sources of functions that are committed, and how many of them were in use when that was last counted. */
+  readonly #sources = new Map<string, SourceOfFunctions>()
+  #sourcesUsed = 0
+  readonly #factsOf = new WeakMap<Compiled["unit"], Primitive[]>()
   /** Definitions that became values because what they copied is no definition any more. */
   #stale: string[] = []
   readonly #changedDefinitions = new Set<string>()
@@ -120,6 +137,11 @@ export class Resident implements NameTable {
     return this.#mayLinger || this.#mayReachGlobal || this.#mayPatch
   }
 
+  /** The script of that file name, for positions in stacks. */
+  unitOf(filename: string): { unit: Pick<Compiled["unit"], "map">; file: string } | undefined {
+    return this.units.get(filename) ?? this.#siteUnits.get(filename)
+  }
+
   // An eval
 
   /** Starts a compiled submission; true when it ended at once. Must be called inside the eval's async context. */
@@ -130,13 +152,13 @@ export class Resident implements NameTable {
     this.#stale = []
     if (unit.replaces.length > 0) this.#retarget(unit.replaces)
     const { api } = this.realm
-    if (unit.definitions.length === 0) {
-      const none = (this.#noNames ??= this.realm.list<never>([]))
-      return api.start(made as Parameters<typeof api.start>[0], none, none)
-    }
-    const names = this.realm.list(unit.definitions.map((it) => it.name))
-    const privates = this.realm.list(unit.definitions.map((it) => it.hasPrivateNames))
-    return api.start(made as Parameters<typeof api.start>[0], names, privates)
+    const none = (this.#noNames ??= this.realm.list<never>([]))
+    const { definitions, sources } = unit
+    const isPlain = definitions.length === 0
+    const names = isPlain ? none : this.realm.list(definitions.map((it) => it.name))
+    const privates = isPlain ? none : this.realm.list(definitions.map((it) => it.hasPrivateNames))
+    const facts = sources.length === 0 ? none : this.realm.list(this.#facts(unit, file))
+    return api.start(made as Parameters<typeof api.start>[0], names, privates, facts)
   }
 
   /** Folds the queue, ends the run and gathers what changed since the last commit. */
@@ -186,15 +208,21 @@ export class Resident implements NameTable {
           definitionOf: (name) => this.#definitions.get(name) ?? own.get(name),
           isLocal: (name) => isLocal(this.kind(name)),
           isEphemeral: (name) => this.#ephemeral.has(name),
+          reachedFrom: (name) => this.#reachedFrom(name),
+          isUnknown: (name) => this.#mayReachGlobal && !this.isRealmGlobal(name),
+          isChanged: (name) => this.#changedDefinitions.has(name),
           referenced: this.#referenced,
         })
-    const { plain, groups, ephemeral, late } = this.#encode(touched, new Set(assigned))
+    const { plain, groups, ephemeral, late, sources } = this.#encode(touched, new Set(assigned))
     const delta: Delta = {}
     if (assigned.length > 0) delta.set = assigned.map((name) => ({ name, readonly: this.kind(name) === "readonly" }))
     if (removed.length > 0) delta.removed = removed.filter((name) => !removedDefinitions.includes(name))
     if (folded.cleared) delta.cleared = true
     if (plain.length > 0) delta.plain = plain
     if (groups.length > 0) delta.groups = groups
+    if (sources.length > 0) delta.sources = sources
+    const dropped = this.#dropSources()
+    if (dropped.length > 0) delta.droppedSources = dropped
     if (ephemeral.length > 0) delta.ephemeral = ephemeral
     if (definitions.length > 0) delta.definitions = definitions
     if (removedDefinitions.length > 0) delta.removedDefinitions = removedDefinitions
@@ -275,22 +303,75 @@ export class Resident implements NameTable {
     return made
   }
 
+  /** The facts of a unit's sources, as the realm takes them. */
+  #facts(unit: Compiled["unit"], file: string): Primitive[] {
+    const known = this.#factsOf.get(unit)
+    if (known !== undefined) return known
+    const facts = unit.sources.flatMap((source) => {
+      const { filename, line, column } = source
+      const record = sourceOf(source, filename === unit.filename ? file : filename, line, column)
+      return factsOf(record)
+    })
+    this.#factsOf.set(unit, facts)
+    return facts
+  }
+
+  /** Makes the functions of committed sources known to the realm. One that cannot be is missed by the groups that refer to it. */
+  #addSources(sources: readonly SourceOfFunctions[]): void {
+    const { api } = this.realm
+    for (const record of sources) {
+      this.#sources.set(record.id, record)
+      this.#look(record.source)
+      const filename = `nacre:site/${record.id}`
+      const { source, cells, roots, file, line, column } = record
+      const site = { source, cells: splitNames(cells), roots: splitNames(roots), filename: file, line, column }
+      const unit = compileSkeleton(site, filename)
+      if ("errors" in unit) continue
+      this.#siteUnits.set(filename, { unit, file })
+      for (const name of site.cells) this.#captured.add(name)
+      const made = this.realm.run(newScript(unit.code, filename))
+      api.addSource(made as Parameters<typeof api.addSource>[0], this.realm.list(factsOf(record)))
+    }
+  }
+
+  #reachedFrom(name: string): readonly string[] {
+    const names: string[] = []
+    for (const id of this.#encoded.get(name)?.sources ?? []) {
+      const source = this.#sources.get(id)
+      if (source !== undefined) names.push(...splitNames(source.cells), ...splitNames(source.roots))
+    }
+    return names
+  }
+
+  /** Forgets sources that no binding refers to; counting is put off until it is worth it. */
+  #dropSources(): string[] {
+    if (this.#sources.size <= this.#sourcesUsed * 2 + sourcesSlack) return []
+    const used = new Set<string>()
+    for (const { sources = [] } of this.#encoded.values()) for (const id of sources) used.add(id)
+    this.#sourcesUsed = used.size
+    const dropped: string[] = []
+    for (const id of this.#sources.keys()) if (!used.has(id)) dropped.push(id)
+    for (const id of dropped) this.#sources.delete(id)
+    return dropped
+  }
+
   #build(checkpoint: Checkpoint): void {
     const { api } = this.realm
+    this.#addSources(checkpoint.sources)
     const readonly = new Map(checkpoint.locals.map((local) => [local.name, local.readonly]))
     const failed = this.#buildDefinitions(checkpoint)
     for (const { name, value } of checkpoint.plain) {
       api.setPrimitive(name, value, readonly.get(name) ?? false)
       this.#encoded.set(name, { names: [name], print: printOfPrimitive(value) })
     }
-    for (const { names, bytes } of checkpoint.groups) {
+    for (const { names, bytes, sources = [] } of checkpoint.groups) {
       const { table, chunks } = this.realm.table(bytes)
       const flags = names.map((name) => readonly.get(name) ?? false)
       const problem = api.bindGroup(table, chunks, this.realm.list(names), this.realm.list(flags))
       if (problem !== undefined)
         for (const name of names) api.lose(name, `its bytes could not be read back: ${problem}`)
       const print = fingerprint(bytes)
-      for (const name of names) this.#encoded.set(name, { names, print })
+      for (const name of names) this.#encoded.set(name, { names, print, sources })
     }
     for (const { name, reason } of checkpoint.lost) api.lose(name, reason)
     // What a definition reads when it is made may be a local.
@@ -377,6 +458,7 @@ export class Resident implements NameTable {
       this.realm.run(newScript(unit.code, filename)) as Parameters<typeof api.install>[0],
       this.realm.list(unit.definitions.map((it) => it.name)),
       this.realm.list(unit.definitions.map((it) => it.hasPrivateNames)),
+      this.realm.list(this.#facts(unit, filename)),
     )
   }
 
@@ -451,26 +533,35 @@ export class Resident implements NameTable {
       if (isPlainValue(value)) plain.push({ name, value })
       else groups.push({ names, bytes: packValue({ table: [formatVersion, 1, name, value], chunks: [] }) })
     }
-    if (objects.length === 0) return { plain, groups, ephemeral: [], late }
+    const sources: SourceOfFunctions[] = []
+    if (objects.length === 0) return { plain, groups, ephemeral: [], late, sources }
     const encoded = this.realm.encode(objects)
     this.#noteReferenced()
     for (const { name } of encoded.ephemeral) {
       this.#ephemeral.add(name)
       this.#encoded.delete(name)
     }
-    for (const group of encoded.groups) {
-      const print = fingerprint(group.bytes)
+    for (const { names, bytes, sources: records } of encoded.groups) {
+      const print = fingerprint(bytes)
+      const ids = records.map(({ id }) => id)
+      const group = ids.length === 0 ? { names, bytes } : { names, bytes, sources: ids }
       let isChanged = false
       for (const name of group.names) {
         const before = this.#encoded.get(name)
         const isSame = before?.print === print && before.names.length === group.names.length
         isChanged ||= !isSame || assigned.has(name)
         if (!isSame && before !== undefined && group.names.every(isLate)) late.push(name)
-        this.#encoded.set(name, { names: group.names, print })
+        this.#encoded.set(name, { names: group.names, print, sources: ids })
       }
-      if (isChanged) groups.push(group)
+      if (!isChanged) continue
+      groups.push(group)
+      for (const record of records) {
+        if (this.#sources.has(record.id)) continue
+        this.#sources.set(record.id, record)
+        sources.push(record)
+      }
     }
-    return { plain, groups, ephemeral: encoded.ephemeral, late }
+    return { plain, groups, ephemeral: encoded.ephemeral, late, sources }
   }
 
   /** Touched locals with all that share a group with them; every local when anything may have changed. */
@@ -510,6 +601,22 @@ export class Resident implements NameTable {
     this.#encoded.delete(name)
     this.#ephemeral.delete(name)
   }
+}
+
+/** The record of a source; its id stands for all that it says. */
+function sourceOf(site: SiteSource, file: string, line: number, column: number): SourceOfFunctions {
+  const [cells, roots] = [site.cells.join(","), site.roots.join(",")]
+  const text = JSON.stringify([site.source, cells, roots, file, line, column])
+  const id = createHash("sha1").update(text).digest("base64url")
+  return { id, source: site.source, cells, roots, file, line, column }
+}
+
+function factsOf({ id, source, cells, roots, file, line, column }: SourceOfFunctions): Primitive[] {
+  return [id, source, cells, roots, file, line, column]
+}
+
+function splitNames(names: string): string[] {
+  return names === "" ? [] : names.split(",")
 }
 
 function isLocal(kind: NameKind | undefined): boolean {

@@ -1,7 +1,7 @@
 // Which bindings an eval may have changed, found from texts alone and on the safe side: what is not touched need not be encoded again.
 //
-// Reached are the names in its code; what the definitions among them mention, and so on; and, as soon as any value is reached, what
-// the definitions that values refer to (their classes, stored functions) mention. A value that cannot be encoded may hold any code, so
+// Reached are the names in its code; what the definitions among them mention, and so on; what the functions in a reached value mention;
+// and, as soon as any value is reached, what the definitions that values refer to (their classes) mention. A value that cannot be encoded may hold any code, so
 // reaching one touches everything; so does code whose names cannot be known: direct eval, `globalThis`, `_`.
 
 export interface Mentions {
@@ -15,6 +15,12 @@ export interface TouchedQuestion {
   definitionOf(name: string): { readonly reads: readonly string[] } | undefined
   isLocal(name: string): boolean
   isEphemeral(name: string): boolean
+  /** Outer names that the functions in a local's value can reach. */
+  reachedFrom(name: string): readonly string[]
+  /** A name that is no binding and may be a property that code put on the global object. */
+  isUnknown(name: string): boolean
+  /** A definition that holds data which its source did not make. */
+  isChanged(name: string): boolean
   /** Definitions that encoded values refer to. */
   readonly referenced: ReadonlySet<string>
 }
@@ -39,13 +45,15 @@ export function touchedBy(question: TouchedQuestion): Touched | "all" {
     if (name === "_" || name === "_error" || question.isEphemeral(name)) return "all"
     const definition = question.definitionOf(name)
     if (definition !== undefined) {
+      if (question.isChanged(name)) return "all"
       definitions.push(name)
       for (const read of definition.reads) open.push(read)
     } else if (question.isLocal(name)) {
       locals.add(name)
+      for (const reached of question.reachedFrom(name)) open.push(reached)
       if (!reachedValue) for (const referencedName of referenced) open.push(referencedName)
       reachedValue = true
-    }
+    } else if (question.isUnknown(name)) return "all"
   }
   return { locals, definitions }
 }

@@ -218,7 +218,16 @@ export class World {
         session.commit = session.committed
         session.holdsEphemerals = false
         // The log travels where a real checkpoint has its bytes.
-        const checkpoint = { definitions: [], locals: [], plain: [], groups: [], lost: [], kind: "", profile: "" }
+        const checkpoint = {
+          definitions: [],
+          locals: [],
+          plain: [],
+          groups: [],
+          sources: [],
+          lost: [],
+          kind: "",
+          profile: "",
+        }
         return { ...request, checkpoint: { ...checkpoint, tools: [...session.log] } }
       },
       isUnseen: () => !evl().told.includes("parked"),

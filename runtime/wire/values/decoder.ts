@@ -23,13 +23,14 @@ import {
 } from "../../../stdlib/intrinsics.ts"
 import { makeProxy } from "../../../stdlib/proxy-record.ts"
 import { finishGeneral, isObject, type General } from "./decode-general.ts"
+import { readBound, readClosure, readPrivate } from "./decode-closures.ts"
 import { decodeKind } from "./decode-kinds.ts"
 import { describedPrototype, Placeholder } from "./described.ts"
 import { MalformedValueError } from "./malformed.ts"
 import { viewNumbers } from "./numbers.ts"
 import { arraysAreOpen, isOpenFor } from "./open.ts"
 import { wellKnownSymbol } from "./symbols.ts"
-import type { DecodeHooks } from "./hooks.ts"
+import type { Activation, DecodeHooks } from "./hooks.ts"
 import {
   opNull,
   opRef,
@@ -42,6 +43,9 @@ import {
   opClassPrototype,
   opPlaceholder,
   opProxy,
+  opBound,
+  opClosure,
+  opPrivate,
   opShape,
   opShaped,
   protoPlain,
@@ -51,13 +55,14 @@ import {
   proxyDepthMax,
 } from "./format.ts"
 
-const decodeHookNames = ["resolveReference", "prototypeOf"] as const
+const decodeHookNames = ["resolveReference", "prototypeOf", "activate", "construct"] as const
 
 const awaitsFields = 0
 const awaitsItems = 1
 const awaitsGeneral = 2
 const awaitsEntries = 3
 const awaitsMembers = 4
+const awaitsCaptures = 5
 
 interface DecodedShape {
   readonly keys: readonly string[]
@@ -70,7 +75,7 @@ interface DecodedShape {
 interface Waiting {
   readonly kind: number
   readonly owner: object
-  readonly detail: DecodedShape | General | undefined
+  readonly detail: DecodedShape | General | readonly string[] | undefined
   position: number
   readonly end: number
   /** The key of the entry whose value is awaited. */
@@ -92,6 +97,9 @@ export class ValueDecoder {
   #described = new MapOf<string, object>()
   #arraysAreOpen: boolean | undefined
   #proxyDepth = 0
+  /** Activations by their number among the objects. */
+  readonly activations = new MapOf<number, Activation>()
+  scopeDepth = 0
   #top: Waiting | undefined
 
   constructor(table: ArrayLike<Primitive>, chunks: ArrayLike<Uint8Array>, given: DecodeHooks) {
@@ -135,6 +143,13 @@ export class ValueDecoder {
     return count
   }
 
+  /** A whole number of either sign. */
+  readNumber(): number {
+    const item = this.read()
+    if (typeof item !== "number" || item % 1 !== 0) this.fail("a number was expected")
+    return item
+  }
+
   readText(): string {
     const item = this.read()
     if (typeof item !== "string") this.fail("a string was expected")
@@ -149,6 +164,12 @@ export class ValueDecoder {
   keep<T>(value: T): T {
     this.#objects[this.#count++] = value
     return value
+  }
+
+  /** Takes a number for something that no slot may refer to. */
+  keepHidden(): number {
+    this.#objects[this.#count] = new Placeholder("an activation", "an activation")
+    return this.#count++
   }
 
   readSlot(): unknown {
@@ -194,6 +215,12 @@ export class ValueDecoder {
         return this.keep(new Placeholder(this.readText(), this.readText()))
       case opProxy:
         return this.#readProxy()
+      case opBound:
+        return readBound(this)
+      case opPrivate:
+        return readPrivate(this)
+      case opClosure:
+        return readClosure(this)
       case opNumbers:
         return this.readNumbers()
       default:
@@ -314,6 +341,11 @@ export class ValueDecoder {
     if (count > 0) this.#push(awaitsMembers, set, undefined, 0, count)
   }
 
+  /** Waits for the variables of an activation. */
+  pushCaptures(activation: Pick<Activation, "set">, names: readonly string[]): void {
+    this.#push(awaitsCaptures, activation, names, 0, names.length)
+  }
+
   #push(kind: number, owner: object, detail: Waiting["detail"], position: number, end: number): void {
     this.#top = { kind, owner, detail, position, end, key: undefined, below: this.#top }
   }
@@ -352,6 +384,9 @@ export class ValueDecoder {
       case awaitsEntries:
         if (at % 2 === 0) frame.key = value
         else mapSet(owner as unknown as Map<unknown, unknown>, frame.key, value)
+        return
+      case awaitsCaptures:
+        ;(frame.owner as Activation).set((frame.detail as readonly string[])[at]!, value)
         return
       default:
         setAdd(owner as unknown as Set<unknown>, value)

@@ -1,8 +1,10 @@
 // Values in the embedder's own process: results and arguments as live data, and the embedder's values as bytes for session code.
 //
 // Here nothing of a realm can be referred to: what a reference means only there decodes to a placeholder that says what it was.
+import { types } from "node:util"
 import { NacreError } from "../../errors.ts"
 import { decodeBindings, decodeValue } from "./decode.ts"
+import { Placeholder } from "./described.ts"
 import { encodeValue } from "./encode.ts"
 import { packValue, unpackValue } from "./pack.ts"
 import { processEncodeHooks } from "./process-hooks.ts"
@@ -16,17 +18,46 @@ export function decodeForEmbedder(bytes: Uint8Array): unknown {
   return decodeValue(table, chunks)
 }
 
-/** A live copy of one binding of an encoded group; `undefined` when the group does not hold that name. */
+/**
+ * A live copy of one binding of an encoded group; `undefined` when the group does not hold that name. Fails with
+ * `value_not_transferable` when something in it means nothing outside its session; what others of the group hold does not matter.
+ */
 export function decodeBindingForEmbedder(bytes: Uint8Array, name: string): unknown {
   const { table, chunks } = unpackValue(bytes)
-  const bindings = decodeBindings(table, chunks, {
-    resolveReference(reference) {
-      const message = `Binding '${name}' refers to ${reference.slice(2)}, which only its session has; read a part of it that is data.`
-      throw new NacreError("value_not_transferable", message)
-    },
-  })
-  for (let index = 0; index < bindings.length; index++)
-    if (bindings[index]!.name === name) return bindings[index]!.value
+  let hasStandIns = false
+  const nothing = (): undefined => {
+    hasStandIns = true
+  }
+  const bindings = decodeBindings(table, chunks, { resolveReference: nothing, activate: nothing, construct: nothing })
+  for (let index = 0; index < bindings.length; index++) {
+    if (bindings[index]!.name !== name) continue
+    const { value } = bindings[index]!
+    const found = hasStandIns ? placeholderIn(value) : undefined
+    if (found === undefined) return value
+    const what = found.what === "a reference" ? `refers to ${found.text.slice(2)}` : `holds a ${found.what}`
+    const message = `Binding '${name}' ${what}, which only its session has; read a part of it that is data.`
+    throw new NacreError("value_not_transferable", message)
+  }
+  return undefined
+}
+
+/** The first stand-in that a decoded value reaches. Decoded values run no code when they are looked at but for proxies, which are left out. */
+function placeholderIn(root: unknown): Placeholder | undefined {
+  const seen = new Set<unknown>()
+  const open: unknown[] = [root]
+  for (let value = open.pop(); open.length > 0 || value !== undefined; value = open.pop()) {
+    if (typeof value !== "object" || value === null || seen.has(value) || types.isProxy(value)) continue
+    if (value instanceof Placeholder) return value
+    seen.add(value)
+    if (ArrayBuffer.isView(value)) continue
+    if (value instanceof Map) for (const [key, held] of value) open.push(key, held)
+    else if (value instanceof Set) open.push(...value)
+    for (const descriptor of Object.values(Object.getOwnPropertyDescriptors(value))) {
+      // Half an accessor that had no meaning here is gone.
+      if (!("value" in descriptor)) return new Placeholder("function", "")
+      open.push(descriptor.value)
+    }
+  }
   return undefined
 }
 

@@ -1,9 +1,8 @@
 // How every kind of object but the plainest is written: what it is by its internal slots first, then, where it differs from a fresh
 // object of its kind, its prototype, attributes and own properties in the general form.
 //
-// Functions, instances with private names and settled promises end here as ephemerals. The three seams are `writeFunction`,
-// the `hasPrivateNames` line of `writeOrdinary` and the promise line of `writeOther`: whoever can read captures, private fields or a
-// promise's state writes them there, with an op of their own.
+// Functions that are not stamped and settled promises end here as ephemerals. The seam for the latter is the promise line of `writeOther`:
+// whoever can read a promise's state writes it there, with an op of its own.
 
 import {
   objectHasOwn,
@@ -27,7 +26,9 @@ import {
 } from "../../../stdlib/intrinsics.ts"
 import { confirmBrand, functionName, unrootedBrand, type Brand } from "../../../stdlib/brands.ts"
 import { recordedProxy } from "../../../stdlib/proxy-record.ts"
+import { writeClosure } from "./encode-closures.ts"
 import { writeBuffer, writeView } from "./encode-bytes.ts"
+import { writePrivate } from "./encode-privates.ts"
 import { withoutKey, writeGeneral, writeRare } from "./encode-general.ts"
 import type { PrototypeInfo, ValueEncoder } from "./encoder.ts"
 import { errorNameOf } from "./kinds.ts"
@@ -47,11 +48,13 @@ import {
 } from "./format.ts"
 
 export function writeFunction(encoder: ValueEncoder, object: object): void {
+  const problem = encoder.hooks.keepsClosures === true ? writeClosure(encoder, object) : ""
+  if (problem === undefined) return
   const name = functionName(object)
   const isClass = stringIndexOf(functionToString(object), "class") === 0
   const what = `${isClass ? "class" : "function"}${name === "" ? "" : ` ${name}`}`
   const text = isClass ? `[class ${name || "(anonymous)"}]` : `[Function${name === "" ? " (anonymous)" : `: ${name}`}]`
-  encoder.writeEphemeral(object, what, text)
+  encoder.writeEphemeral(object, problem === "" ? what : `${what}: ${problem}`, text)
 }
 
 export function writeProxy(encoder: ValueEncoder, object: object): void {
@@ -81,6 +84,8 @@ export function writeOther(
 ): void {
   const brand =
     candidate === "ordinary" ? unrootedBrand(object) : confirmBrand(object, candidate) ? candidate : "ordinary"
+  if (info?.privates !== undefined && writePrivate(encoder, object, prototype, brand, info.className, info.privates))
+    return
   switch (brand) {
     case "ordinary":
       writeOrdinary(encoder, object, prototype, info)
@@ -168,7 +173,7 @@ function writeOrdinary(
   prototype: object | null,
   info: PrototypeInfo | undefined,
 ): void {
-  if (info?.hasPrivateNames === true) {
+  if (info?.hasPrivateNames === true && info.privates === undefined) {
     encoder.writeEphemeral(object, `an instance of ${info.className}, which has private names`, `${info.className} {}`)
     return
   }

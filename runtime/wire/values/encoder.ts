@@ -30,6 +30,8 @@ import {
   Uint8ArrayOf,
   type Primitive,
 } from "../../../stdlib/intrinsics.ts"
+import type { PrivatesOfClass } from "../../../stdlib/privates.ts"
+import type { SourceRecord } from "../../../stdlib/stamp.ts"
 import { candidateBrand, opaqueBuiltin, type Brand } from "../../../stdlib/brands.ts"
 import { isRecordedProxy } from "../../../stdlib/proxy-record.ts"
 import { wellKnownSymbolName } from "./symbols.ts"
@@ -51,12 +53,20 @@ import {
   protoNull,
   protoPlain,
 } from "./format.ts"
-import { frameFields, frameItems, frameSlots, pathOf, type Frame, type SlotLabels } from "./frames.ts"
+import { frameCaptures, frameFields, frameItems, frameSlots, pathOf, type Frame, type SlotLabels } from "./frames.ts"
 import { hasPlainItems, isPlainData, numbersOf, objectPrototypeIsSilent } from "./plain.ts"
 import type { EncodeHooks } from "./hooks.ts"
 
 /** Hooks may be left out; what is missing must not be looked up on `Object.prototype`. */
-const encodeHookNames = ["referenceOf", "classOf", "isProxy", "standInPrototype", "viewsAreSlices"] as const
+const encodeHookNames = [
+  "referenceOf",
+  "classOf",
+  "isProxy",
+  "standInPrototype",
+  "viewsAreSlices",
+  "keepsClosures",
+  "privatesOf",
+] as const
 
 /** Shapes remembered per prototype; a program's hot objects rarely alternate between more. */
 const recentShapesMax = 8
@@ -72,6 +82,7 @@ export interface PrototypeInfo {
   readonly mode: number
   readonly className: string
   readonly hasPrivateNames: boolean
+  readonly privates: readonly PrivatesOfClass[] | undefined
   readonly brand: Brand
   /** The built-in class on the chain whose internal state nobody can read, as in `Intl.Collator`. */
   readonly builtin: string | undefined
@@ -99,6 +110,10 @@ export class ValueEncoder {
   ephemeral: { what: string; path: string } | undefined
   /** How many proxies of proxies are being written. */
   proxyDepth = 0
+  /** How many activations are being written for the sake of another's `this`. */
+  closureDepth = 0
+  /** The sources of the functions written. */
+  sources: SourceRecord[] = newList()
   /** Called when an object of an earlier binding is met; set only for a scan. */
   onShared: ((id: number) => void) | undefined
 
@@ -126,6 +141,7 @@ export class ValueEncoder {
     this.base += this.count
     this.count = 0
     this.ephemeral = undefined
+    this.sources = newList()
     this.#prototypes = new MapOf()
     this.#plain = newPrototypeInfo(protoPlain)
     this.#null = newPrototypeInfo(protoNull)
@@ -225,7 +241,8 @@ export class ValueEncoder {
       const prototype = this.#prototypeOf(object)
       const info =
         prototype === ObjectPrototype ? this.#plain : prototype === null ? this.#null : this.infoOf(prototype)
-      if (info.mode >= 0 && !info.hasPrivateNames && this.#writeShaped(object, info)) return
+      if (info.mode >= 0 && !info.hasPrivateNames && info.privates === undefined && this.#writeShaped(object, info))
+        return
       writeOther(this, object, prototype, info.brand, info)
     }
   }
@@ -246,6 +263,7 @@ export class ValueEncoder {
       mode: found !== undefined && brand === "ordinary" && builtin === undefined ? protoClass : -1,
       className: found?.name ?? "",
       hasPrivateNames: found?.hasPrivateNames ?? false,
+      privates: this.hooks.privatesOf?.(prototype),
       brand,
       builtin,
       shapes: newList(),
@@ -377,6 +395,11 @@ export class ValueEncoder {
     if (count > 0) this.#push(frameSlots, list, labels, 0, count)
   }
 
+  /** The same for the variables of an activation. */
+  pushCaptures(values: unknown[], names: string[]): void {
+    if (names.length > 0) this.#push(frameCaptures, values, names, 0, names.length)
+  }
+
   #push(kind: number, object: object, list: unknown, position: number, end: number): void {
     this.#top = { kind, object, list, position, begun: false, end, below: this.#top }
   }
@@ -407,6 +430,7 @@ function newPrototypeInfo(mode: number): PrototypeInfo {
     mode,
     className: "",
     hasPrivateNames: false,
+    privates: undefined,
     brand: "ordinary",
     builtin: undefined,
     shapes: newList(),

@@ -61,6 +61,14 @@ export const opView = 22
 /** target slot, handler slot; takes its number after both */
 export const opProxy = 23
 export const opArguments = 24
+/** more, number in its source, name, length (see `encode-closures.ts`), activation */
+export const opClosure = 25
+/** The root activation of a source: source, count, names, then their values. Takes no number. */
+export const opRoot = 26
+/** source, scope number, has `this`, parent activation, `this` slot and `opEnd`; takes its number; count, names, then their values */
+export const opScope = 27
+/** Follows a slot written in place before plain items, so that an object whose contents come later does not take these for them. */
+export const opEnd = 28
 /** Defines a shape and makes its first object: 0 Object.prototype | 1 null | 2 class name; count, keys. */
 export const opShape = 32
 /** From here on an op is 64 + the number of a shape. */
@@ -84,6 +92,16 @@ export const numbersMin = 32
 
 /** Proxies of proxies are written by recursion, which a session must not be able to drive into the engine's stack limit. */
 export const proxyDepthMax = 64
+
+/** An activation's parents and its `this` are written by recursion too. Scopes nest as deep as text is written by hand. */
+export const scopeDepthMax = 128
+export const closureDepthMax = 16
+
+/** classes: count, then name, count and names of each; then the general form of the object; the private values follow before it */
+export const opPrivate = 29
+
+/** more, name, length, count of arguments, target slot, `this` slot, arguments, `opEnd` after each; takes its number after all of them */
+export const opBound = 30
 
 /** Well-known symbols by name, in the order in which the language lists them. */
 export const wellKnownSymbolNames: readonly string[] = [

@@ -6,6 +6,8 @@ import { pathStep, quoteText, symbolText } from "../../../stdlib/quote.ts"
 export const frameFields = 0
 export const frameItems = 1
 export const frameSlots = 2
+/** The variables of an activation. */
+export const frameCaptures = 3
 
 /** An object of which only the first `position` slots are written. */
 export interface Frame {
@@ -29,11 +31,18 @@ export function pathOf(top: Frame | undefined, root: string): string {
   for (let frame = top; frame !== undefined; frame = frame.below) {
     if (!frame.begun) continue
     const at = frame.position - 1
-    if (frame.kind === frameItems) path = `[${at}]${path}`
+    if (frame.kind === frameCaptures) path = `{${capturedText((frame.list as string[])[at]!)}}${path}`
+    else if (frame.kind === frameItems) path = `[${at}]${path}`
     else if (frame.kind === frameFields) path = pathStep((frame.list as string[])[at]!) + path
     else path = slotStep(frame.object as unknown[], frame.list as SlotLabels, at) + path
   }
   return root + path
+}
+
+/** A private name is told by its class. */
+function capturedText(name: string): string {
+  for (let at = 0; at < name.length; at++) if (name[at] === "#") return `private ${name}`
+  return `captured ${name}`
 }
 
 function slotStep(list: unknown[], labels: SlotLabels, at: number): string {

@@ -9,6 +9,7 @@
 // too; what a clean one covers is not searched again.
 
 import { arraySort, MapOf, mapGet, mapSet, newList, type Primitive } from "../../../stdlib/intrinsics.ts"
+import type { SourceRecord } from "../../../stdlib/stamp.ts"
 import { ValueEncoder } from "./encoder.ts"
 import { formatVersion } from "./format.ts"
 import type { EncodedGroup, EncodeHooks, EphemeralFound } from "./hooks.ts"
@@ -34,6 +35,7 @@ interface Scanned {
   /** The binding's own table, good as long as it shares with no other. */
   readonly table: Primitive[]
   readonly chunks: Uint8Array[]
+  readonly sources: SourceRecord[]
   readonly ephemeral: EphemeralFound | undefined
   /** The index of a binding it shares with; a chain of these ends at the group's first. */
   parent: number
@@ -58,11 +60,11 @@ export function encodeBindings(entries: ArrayLike<NamedValue>, hooks: EncodeHook
     const { members, memberCount } = scanned[i]!
     if (memberCount === 0) continue
     if (memberCount === 1) {
-      const { name, table, chunks, ephemeral: found } = scanned[i]!
+      const { name, table, chunks, sources, ephemeral: found } = scanned[i]!
       if (found === undefined) {
         const names: string[] = newList()
         names[0] = name
-        groups[groupCount++] = { names, table, chunks }
+        groups[groupCount++] = { names, table, chunks, sources }
       } else ephemeral[ephemeralCount++] = { name, what: found.what, path: found.path }
       continue
     }
@@ -105,6 +107,7 @@ function scan(entries: NamedValue[], hooks: EncodeHooks): Scanned[] {
       firstId: encoder.base,
       table: encoder.table,
       chunks: encoder.chunks,
+      sources: encoder.sources,
       ephemeral: encoder.ephemeral,
       parent,
       members: newList(),
@@ -168,7 +171,7 @@ function encodeTogether(entries: NamedValue[], hooks: EncodeHooks): EncodedGroup
     encoder.put(names[i])
   }
   for (let i = 0; i < count; i++) encoder.writeRoot(entries[i]!.value, names[i]!)
-  return { names, table: encoder.table, chunks: encoder.chunks }
+  return { names, table: encoder.table, chunks: encoder.chunks, sources: encoder.sources }
 }
 
 function sortedByName(entries: ArrayLike<NamedValue>): NamedValue[] {

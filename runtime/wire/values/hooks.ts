@@ -4,6 +4,8 @@
 // property of it.
 
 import type { Primitive } from "../../../stdlib/intrinsics.ts"
+import type { PrivatesOfClass } from "../../../stdlib/privates.ts"
+import type { SourceRecord } from "../../../stdlib/stamp.ts"
 
 export interface EncodeHooks {
   /** The stable name of an object both sides know: intrinsics, singletons, sessions, current instances of definitions. */
@@ -14,6 +16,10 @@ export interface EncodeHooks {
   isProxy?(object: object): boolean
   /** The prototype to treat this one as: classes of the embedder mean nothing in a session, so its objects travel as what they extend. */
   standInPrototype?(prototype: object): object | undefined
+  /** The classes with private names on the prototype chain, base first. Without it such instances are ephemeral. */
+  privatesOf?(prototype: object): readonly PrivatesOfClass[] | undefined
+  /** Functions of session code are written as values; only where their sources are kept beside the bytes. */
+  readonly keepsClosures?: boolean
   /** Encode only the bytes a view shows, as a buffer of its own. For Node's pooled Buffers, whose neighbours are none of ours. */
   readonly viewsAreSlices?: boolean
 }
@@ -23,6 +29,22 @@ export interface DecodeHooks {
   resolveReference?(id: string): object | undefined
   /** The prototype of the session class of that name; `undefined` makes one that knows only the name. */
   prototypeOf?(className: string): object | undefined
+  /** A root activation of the source of that name. */
+  activate?(source: string): Activation | undefined
+  /** An object with the private names of these classes; `set` takes the name of a class and of a field, as `A.#x`. */
+  construct?(classNames: readonly string[]): Constructed | undefined
+}
+
+export interface Constructed {
+  readonly object: object
+  set(name: string, value: unknown): void
+}
+
+/** An activation that is being made again. What is missing in it is `undefined`. */
+export interface Activation {
+  functionOf(number: number): object | undefined
+  scopeOf(number: number, self: unknown): Activation | undefined
+  set(name: string, value: unknown): void
 }
 
 /** Something that lives only while its session is resident, and where it was found. */
@@ -39,4 +61,6 @@ export interface EncodedValue {
 
 export interface EncodedGroup extends EncodedValue {
   readonly names: string[]
+  /** The sources of the functions in it. */
+  readonly sources: SourceRecord[]
 }

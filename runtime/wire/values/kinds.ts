@@ -59,9 +59,22 @@ export function nativeError(name: string): ErrorConstructorOf | undefined {
 
 /** Whether an object of this brand is born with this prototype, so that it need not be written. */
 export function isFreshPrototype(brand: Brand, object: object, prototype: object | null): boolean {
+  if (brand === "function") return isFunctionPrototype(prototype)
   if (brand === "error") return mapHas(errorNames, prototype)
   if (brand === "view") {
     return prototype === (typedArrayConstructors[viewName(object)] as { prototype: object } | undefined)?.prototype
   }
   return prototype === freshPrototypes[brand]
+}
+
+const functionPrototypes: readonly (object | null)[] = withoutPrototype([
+  Function.prototype,
+  Object.getPrototypeOf(async function () {}) as object,
+  Object.getPrototypeOf(function* () {}) as object,
+  Object.getPrototypeOf(async function* () {}) as object,
+])
+
+function isFunctionPrototype(prototype: object | null): boolean {
+  for (let i = 0; i < functionPrototypes.length; i++) if (functionPrototypes[i] === prototype) return true
+  return false
 }

@@ -76,7 +76,7 @@ describe("stacks", () => {
       { kind: () => undefined, isRealmGlobal: () => false },
     )
     if (!unit.valid) throw new Error(unit.rendered)
-    const places = ["f()", "=>", "throw"].map((text) => {
+    const places = ["f()", "=> {", "throw"].map((text) => {
       const lines = unit.code.slice(0, unit.code.indexOf(text)).split("\n")
       return unit.map(lines.length, lines.at(-1)!.length + 1)
     })

@@ -6,7 +6,7 @@ import { bootRealm } from "./realm.ts"
 
 const root = new URL("../../../", import.meta.url)
 /** Files of the outer side: they run beside the socket, not in realms. */
-const outer = new Set(["pack.ts", "process-hooks.ts", "hooks.ts"])
+const outer = new Set(["pack.ts", "process-hooks.ts", "hooks.ts", "embedder.ts"])
 
 function realmSideFiles(): { name: string; text: string }[] {
   return ["stdlib/", "runtime/wire/values/"].flatMap((folder) =>

@@ -8,6 +8,9 @@ interface World {
   definitions?: Record<string, string[]>
   ephemeral?: string[]
   referenced?: string[]
+  reached?: Record<string, string[]>
+  changed?: string[]
+  unknown?: string[]
   usesDirectEval?: boolean
   mentionsGlobalThis?: boolean
 }
@@ -23,6 +26,9 @@ function touched(mentions: string[], world: World): string[] | "all" {
     definitionOf: (name) => (Object.hasOwn(definitions, name) ? { reads: definitions[name]! } : undefined),
     isLocal: (name) => locals.includes(name),
     isEphemeral: (name) => ephemeral.includes(name),
+    reachedFrom: (name) => world.reached?.[name] ?? [],
+    isUnknown: (name) => world.unknown?.includes(name) === true,
+    isChanged: (name) => world.changed?.includes(name) === true,
     referenced: new Set(referenced),
   }
   const found = touchedBy(question)
@@ -55,6 +61,21 @@ describe("touched", () => {
     expect(touched(["f"], { locals: ["a", "pending"], definitions: { f: ["pending"] }, ephemeral: ["pending"] })).toBe(
       "all",
     )
+  })
+
+  test("what the functions in a value mention is reached with the value", () => {
+    const world = {
+      locals: ["f", "g", "log", "far"],
+      definitions: { d: ["far"] },
+      reached: { f: ["g"], g: ["log", "d"] },
+    }
+    expect(touched(["f"], world)).toEqual(["f", "far", "g", "log"])
+    expect(touched(["log"], world)).toEqual(["log"])
+  })
+
+  test("a definition with data of its own, or a name that may be the global object's, may lead anywhere", () => {
+    expect(touched(["d"], { locals: ["a"], definitions: { d: [] }, changed: ["d"] })).toBe("all")
+    expect(touched(["hook"], { locals: ["a"], unknown: ["hook"] })).toBe("all")
   })
 
   test("an ephemeral that is not reached costs nothing", () => {

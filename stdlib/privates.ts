@@ -1,0 +1,112 @@
+// Private names of session classes: how they are read, and how they are put on an object that is made again.
+//
+// Each class with private names registers itself when it is evaluated (`runtime/language/privates.ts`). While construction mode is on, such a
+// class's constructor runs nothing of the user's; a class that extends another gets, for that moment, a parent that returns the object at
+// hand, so that its private names are put on it.
+import {
+  constructAs,
+  deleteOwn,
+  descriptorOf,
+  FunctionPrototype,
+  newList,
+  ownKeysOf,
+  prototypeOf,
+  setPrototype,
+  WeakMapOf,
+  weakMapGet,
+  weakMapSet,
+} from "./intrinsics.ts"
+
+interface RegisteredClass {
+  readonly made: object
+  readonly names: readonly string[]
+  readonly read: (object: object, index: number) => unknown
+  readonly write: (object: object, index: number, value: unknown) => void
+  readonly has: (object: object) => boolean
+  /** Its constructor has a construction mode. */
+  readonly isOpen: boolean
+}
+
+export interface PrivatesOfClass extends RegisteredClass {
+  /** The definition that the class is; "" for one that has no name in the session. */
+  readonly className: string
+}
+
+const registeredClasses = new WeakMapOf<object, RegisteredClass>()
+
+/** Asked by every field initialiser and constructor of a class with private names. */
+export const constructionMode = { __proto__: null, on: false } as { on: boolean }
+
+/** Called from a class's static block. */
+export function registerPrivates(
+  made: object,
+  names: readonly string[],
+  read: RegisteredClass["read"],
+  write: RegisteredClass["write"],
+  has: RegisteredClass["has"],
+  isOpen: boolean,
+): void {
+  const prototype = descriptorOf(made, "prototype")?.value as object
+  weakMapSet(registeredClasses, prototype, { made, names, read, write, has, isOpen })
+}
+
+/** The classes with private names on a prototype chain, base first; `undefined` when there is none. */
+export function privatesOnChain(
+  prototype: object,
+  nameOf: (prototype: object) => string,
+  isOpaque: (object: object) => boolean,
+): PrivatesOfClass[] | undefined {
+  const found: PrivatesOfClass[] = newList()
+  for (let link: object | null = prototype; link !== null && !isOpaque(link); link = prototypeOf(link)) {
+    const known = weakMapGet(registeredClasses, link)
+    if (known === undefined) continue
+    const { made, names, read, write, has, isOpen } = known
+    for (let at = found.length; at > 0; at--) found[at] = found[at - 1]!
+    found[0] = { made, names, read, write, has, isOpen, className: nameOf(link) }
+  }
+  return found.length === 0 ? undefined : found
+}
+
+/** The private names of the class with this prototype. */
+export function privatesOfPrototype(prototype: object): RegisteredClass | undefined {
+  return weakMapGet(registeredClasses, prototype)
+}
+
+const parentSlot = { __proto__: null, object: undefined } as { object: object | undefined }
+
+// What `super()` returns is what gets the private names.
+// oxlint-disable-next-line no-extraneous-class
+class ParentOfOne {
+  constructor() {
+    return parentSlot.object!
+  }
+}
+
+/** An object with the private names of these classes, base first, and with nothing else. */
+export function constructPrivates(classes: readonly RegisteredClass[]): object {
+  let object: object = {}
+  constructionMode.on = true
+  try {
+    for (let at = 0; at < classes.length; at++) {
+      const { made } = classes[at]!
+      const parent = prototypeOf(made)
+      if (parent === FunctionPrototype && at === 0) {
+        object = constructAs(made, newList(), made)
+        continue
+      }
+      parentSlot.object = object
+      setPrototype(made, ParentOfOne)
+      try {
+        constructAs(made, newList(), made)
+      } finally {
+        setPrototype(made, parent)
+        parentSlot.object = undefined
+      }
+    }
+  } finally {
+    constructionMode.on = false
+  }
+  const keys = ownKeysOf(object)
+  for (let at = 0; at < keys.length; at++) deleteOwn(object, keys[at]!)
+  return object
+}

@@ -1,0 +1,93 @@
+// A session in one process, for tests: a real realm and resident, and the committed state that its deltas make. `rebuild` throws the realm
+// away, so that what follows runs on what was committed and on nothing else.
+import { bundleRealmScript } from "../runtime/worker/bundle.ts"
+import { CompileCache } from "../runtime/worker/compile-cache.ts"
+import { errorRecord } from "../runtime/worker/error-record.ts"
+import { Realm } from "../runtime/worker/realm.ts"
+import { Resident } from "../runtime/worker/resident.ts"
+import { RunningEval, type EvalMessage } from "../runtime/worker/running-eval.ts"
+import { checkpointOf, commitDelta, ephemeralNames, loseRealm, SessionState } from "../runtime/session/state.ts"
+import type { Delta } from "../runtime/wire/schema.ts"
+import { decodeForEmbedder } from "../runtime/wire/values/embedder.ts"
+
+const bundle = bundleRealmScript()
+
+export interface ResidentEval {
+  status: "ok" | "threw" | "invalid"
+  /** The preview of the result, or the error's rendering. */
+  text: string
+  value: unknown
+  delta: Delta
+}
+
+export class ResidentSession {
+  readonly state = new SessionState()
+  readonly #cache = new CompileCache()
+  #resident: Resident | undefined
+  #count = 0
+
+  get resident(): Resident {
+    return (this.#resident ??= this.#build())
+  }
+
+  #build(): Resident {
+    const checkpoint = checkpointOf(this.state, { tools: [], kind: "repl", profile: "standard" })
+    // As bytes, so that nothing but what a message carries can come through.
+    return new Resident(
+      "ses_test",
+      this.state.commit,
+      structuredClone(checkpoint),
+      new Realm(bundle, "standard"),
+      () => 0,
+    )
+  }
+
+  /** The realm is gone. Returns the names that were lost with it. */
+  rebuild(): string[] {
+    this.#resident = undefined
+    return loseRealm(this.state, "its realm was thrown away")
+  }
+
+  get ephemeral(): string[] {
+    return ephemeralNames(this.state)
+  }
+
+  /** What is said of a name that only the realm holds. */
+  ephemeralText(name: string): string | undefined {
+    const local = this.state.locals.get(name)
+    return local?.held === "realm" ? local.what : undefined
+  }
+
+  async eval(source: string): Promise<ResidentEval> {
+    const { resident } = this
+    const { api } = resident.realm
+    const file = `test/${++this.#count}.ts`
+    const compiled = this.#cache.compile(source, 1, resident)
+    if (!("unit" in compiled)) return { status: "invalid", text: compiled.rendered, value: undefined, delta: {} }
+    const message = { seq: 1, evalId: "evl", session: "ses_test", source, file, line: 1, limits: [1e6] }
+    const evl = new RunningEval(message as unknown as EvalMessage, resident, () => {})
+    if (!resident.start(compiled, source, file)) {
+      for (let turn = 0; turn < 50 && api.how() === "running"; turn++)
+        await new Promise((resolve) => setImmediate(resolve))
+    }
+    const status = api.how() === "ok" ? "ok" : "threw"
+    const text =
+      status === "ok"
+        ? resident.previewResult(10_000).text
+        : errorRecord(api.describeError(), resident, { text: source, file, line: 1 }).rendered
+    const { delta } = resident.commitEval(evl, compiled, status)
+    const result = status === "ok" ? resident.takeResult(1e6) : { withheld: "threw" }
+    const value = "plain" in result ? result.plain : "data" in result ? decodeForEmbedder(result.data) : undefined
+    api.end()
+    commitDelta(this.state, structuredClone(delta))
+    resident.commit = this.state.commit
+    return { status, text, value, delta }
+  }
+
+  /** The value of an eval that must not throw. */
+  async run(source: string): Promise<unknown> {
+    const { status, text, value } = await this.eval(source)
+    if (status !== "ok") throw new Error(text)
+    return value
+  }
+}
