@@ -43,6 +43,8 @@ import type { DecodeHooks, EncodeHooks } from "../runtime/wire/values/hooks.ts"
 
 /** Encoded bytes of the arguments of one tool call. */
 const argumentBytesMax = 16 * 1024 * 1024
+/** Items of its table: decoding them takes the embedder's loop up to 0.2 s. A record of two fields has six. */
+const argumentItemsMax = 500_000
 
 export type RealmApi = ReturnType<typeof bootRealm>
 
@@ -182,8 +184,11 @@ export function bootRealm(host: HostFunction, profile: string) {
   }
 
   function encodeArguments(args: unknown[], what: string): unknown {
-    const encoded = encodeValue(args, leavingHooks, argumentBytesMax)
-    if ("tooLarge" in encoded) throw kindError("value_too_large", `${what} is larger than ${argumentBytesMax} bytes.`)
+    const encoded = encodeValue(args, leavingHooks, argumentBytesMax, "reject", "", argumentItemsMax)
+    if ("tooLarge" in encoded) {
+      const message = `${what} is larger than ${argumentBytesMax} bytes or ${argumentItemsMax} parts; pass less, or in several calls.`
+      throw kindError("value_too_large", message)
+    }
     if ("ephemeral" in encoded) {
       const { what: found, path } = encoded.ephemeral
       throw kindError("value_not_transferable", `${what} holds ${found} (at ${path}), which cannot leave the session.`)

@@ -30,7 +30,7 @@ import {
   Uint8ArrayOf,
   type Primitive,
 } from "../../../stdlib/intrinsics.ts"
-import { candidateBrand, opaqueBuiltin, type Brand } from "../../../stdlib/brands.ts"
+import { candidateBrand, hasLongChain, opaqueBuiltin, type Brand } from "../../../stdlib/brands.ts"
 import { isRecordedProxy } from "../../../stdlib/proxy-record.ts"
 import { wellKnownSymbolName } from "./symbols.ts"
 import { writeFunction, writeOther, writeProxy } from "./encode-kinds.ts"
@@ -61,6 +61,9 @@ const encodeHookNames = ["referenceOf", "classOf", "isProxy", "standInPrototype"
 /** Shapes remembered per prototype; a program's hot objects rarely alternate between more. */
 const recentShapesMax = 8
 
+/** Links of a prototype chain: class hierarchies have ten, and a question about an object walks all of them. */
+const prototypesMax = 1_000
+
 interface Shape {
   readonly index: number
   readonly keys: readonly string[]
@@ -75,6 +78,8 @@ export interface PrototypeInfo {
   readonly brand: Brand
   /** The built-in class on the chain whose internal state nobody can read, as in `Intl.Collator`. */
   readonly builtin: string | undefined
+  /** The chain has more links than anything but an attack: every question about such an object would walk all of it. */
+  readonly isTooDeep: boolean
   readonly shapes: Shape[]
   shapeCount: number
 }
@@ -95,6 +100,8 @@ export class ValueEncoder {
   /** Bytes written, estimated from below: two for a slot, one for a character. */
   weight = 0
   limit: number
+  /** Items of the table at most: what decoding takes time for. */
+  itemsMax = Infinity
   tooLarge = false
   ephemeral: { what: string; path: string } | undefined
   /** How many proxies of proxies are being written. */
@@ -167,7 +174,7 @@ export class ValueEncoder {
 
   /** Whether so many more bytes would be too many; then the encoding ends. */
   exceeds(bytes: number): boolean {
-    if (this.weight + bytes > this.limit) this.tooLarge = true
+    if (this.weight + bytes > this.limit || this.length > this.itemsMax) this.tooLarge = true
     return this.tooLarge
   }
 
@@ -220,14 +227,22 @@ export class ValueEncoder {
     else if (this.hooks.isProxy?.(object) === true) this.writeEphemeral(object, "a proxy")
     else if (typeof object === "function") writeFunction(this, object)
     else if (arrayIsArray(object)) {
-      if (!this.#writeArray(object)) writeOther(this, object, this.#prototypeOf(object), "array", undefined)
+      if (this.#writeArray(object)) return
+      const prototype = this.#prototypeOf(object)
+      if (prototype !== null && hasLongChain(prototype, prototypesMax)) this.#writeTooDeep(object)
+      else writeOther(this, object, prototype, "array", undefined)
     } else {
       const prototype = this.#prototypeOf(object)
       const info =
         prototype === ObjectPrototype ? this.#plain : prototype === null ? this.#null : this.infoOf(prototype)
+      if (info.isTooDeep) return this.#writeTooDeep(object)
       if (info.mode >= 0 && !info.hasPrivateNames && this.#writeShaped(object, info)) return
       writeOther(this, object, prototype, info.brand, info)
     }
+  }
+
+  #writeTooDeep(object: object): void {
+    this.writeEphemeral(object, `an object with more than ${prototypesMax} prototypes`)
   }
 
   #prototypeOf(object: object): object | null {
@@ -240,14 +255,16 @@ export class ValueEncoder {
     const known = mapGet(this.#prototypes, prototype)
     if (known !== undefined) return known
     const found = isRecordedProxy(prototype) ? undefined : this.hooks.classOf?.(prototype)
-    const brand = candidateBrand(prototype)
-    const builtin = brand === "ordinary" ? opaqueBuiltin(prototype) : undefined
+    const isTooDeep = hasLongChain(prototype, prototypesMax)
+    const brand = isTooDeep ? "ordinary" : candidateBrand(prototype)
+    const builtin = brand === "ordinary" && !isTooDeep ? opaqueBuiltin(prototype) : undefined
     const info: PrototypeInfo = {
       mode: found !== undefined && brand === "ordinary" && builtin === undefined ? protoClass : -1,
       className: found?.name ?? "",
       hasPrivateNames: found?.hasPrivateNames ?? false,
       brand,
       builtin,
+      isTooDeep,
       shapes: newList(),
       shapeCount: 0,
     }
@@ -409,6 +426,7 @@ function newPrototypeInfo(mode: number): PrototypeInfo {
     hasPrivateNames: false,
     brand: "ordinary",
     builtin: undefined,
+    isTooDeep: false,
     shapes: newList(),
     shapeCount: 0,
   }
