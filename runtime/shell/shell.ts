@@ -329,7 +329,6 @@ export class Shell {
     if (message.exitCode !== undefined) outcome.exitCode = message.exitCode
     outcome.rejected = message.rejected ?? []
     outcome.abandoned = message.abandoned ?? []
-    outcome.omittedBytes += message.omittedBytes
     const { delta } = message
     if (delta === undefined) {
       // `invalid` and a failed atomic eval change nothing.
@@ -418,6 +417,7 @@ export class Shell {
         const running = current()
         const { status } = message
         const because = this.#stopBecause
+        running.omittedBytes = message.omittedBytes
         end(() =>
           status === "interrupted" || status === "timeout"
             ? this.#finishStopped(running, status, because)
@@ -460,7 +460,9 @@ export class Shell {
     return message
   }
 
-  #onOutput(running: Running, { stream, text, seq }: OutputMessage): void {
+  #onOutput(running: Running, { stream, text, seq, omittedBytes }: OutputMessage): void {
+    running.omittedBytes = omittedBytes
+    if (text === "") return
     const chunk: OutputChunk = { stream, text, seq }
     running.outputBytes += text.length
     running.output.push(chunk)

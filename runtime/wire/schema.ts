@@ -110,7 +110,8 @@ export const toWorker = {
 export const fromWorker = {
   hello: message(64, { version: int, host: str, worker: int, token: str }),
   parked: message(65, { evalId: str }),
-  output: message(66, { evalId: str, stream: oneOf("stdout", "stderr"), text: str, seq: int }),
+  /** What was written, and the bytes that were written since the eval began and are not kept; the text may be empty. */
+  output: message(66, { evalId: str, stream: oneOf("stdout", "stderr"), text: str, seq: int, omittedBytes: int }),
   toolCall: message(67, { session: str, evalId: str, callId: int, name: str, bytes }),
   outcome: message(68, {
     seq: int,
