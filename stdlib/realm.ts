@@ -23,10 +23,11 @@ import {
 import type { Primitive } from "./intrinsics.ts"
 import { BindingsView, sealBindingsView } from "./bindings-view.ts"
 import { brandOf } from "./brands.ts"
-import { Bridge, kindError, opExit, opSettled, opUncaught } from "./bridge.ts"
+import { Bridge, kindError, opExit, opSettled, opStack, opUncaught } from "./bridge.ts"
 import type { HostFunction } from "./bridge.ts"
 import { describeError, defaultErrorLimits, errorToJson } from "./describe-error.ts"
 import { Environment } from "./environment.ts"
+import { installStackFormatter } from "./error-stack.ts"
 import type { Run, Unit } from "./environment.ts"
 import { installGlobals } from "./globals.ts"
 import { recordAttributes } from "./attribute-record.ts"
@@ -79,6 +80,7 @@ export function bootRealm(host: HostFunction, profile: string) {
   }
   recordProxies(realmGlobal)
   recordAttributes()
+  installStackFormatter((raw) => bridge.call(opStack, raw) as string)
   installGlobals(bridge, timers, { profile, exit, uncaught, clone })
   const intrinsics = captureIntrinsics(realmGlobal)
 

@@ -324,7 +324,7 @@ export class Shell {
   #finishByItself(running: Running, message: WorkerOutcome): Outcome {
     const { state, tenant } = this.session
     const outcome = this.#outcomeOf(running, message.status)
-    outcome.value = valueOf(message)
+    if (message.status === "ok") outcome.value = valueOf(message)
     if (message.error !== undefined) outcome.error = message.error
     if (message.exitCode !== undefined) outcome.exitCode = message.exitCode
     outcome.rejected = message.rejected ?? []

@@ -15,6 +15,7 @@ import {
   opOutput,
   opRandom,
   opSettled,
+  opStack,
   opTimeOrigin,
   opTimerClear,
   opTimerSet,
@@ -35,7 +36,7 @@ import type { PackedInput } from "../wire/values/pack.ts"
 import { bundleRealmScript } from "./bundle.ts"
 import { CompileCache } from "./compile-cache.ts"
 import type { Compiled } from "./compile-cache.ts"
-import { errorRecord, kindRecord, syntaxErrorRecord } from "./error-record.ts"
+import { errorRecord, kindRecord, shownFrames, syntaxErrorRecord } from "./error-record.ts"
 import { Realm } from "./realm.ts"
 import { Resident } from "./resident.ts"
 import { RunningEval } from "./running-eval.ts"
@@ -330,6 +331,8 @@ class Worker {
         // The realm's own array, made for this call.
         randomFillSync(payload as Uint8Array)
         return undefined
+      case opStack:
+        return resident === undefined ? "" : shownFrames(String(a), resident)
       case opCurrent:
         return isRunning ? evl.message.evalId : undefined
       case opTimerClear:
