@@ -87,6 +87,8 @@ interface Running {
   outputBytes: number
   omittedBytes: number
   readonly queue: QueuedWrite[]
+  /** The call that each write of the queue came with. */
+  readonly callIds: number[]
   queuedBytes: number
   readonly tools: ToolCalls
   begunAt: number
@@ -232,11 +234,16 @@ export class Shell {
         message: `Eval ${call.evalId} has ended; its code can queue no more writes.`,
       }
     }
+    if (call.op === "cancel") {
+      dropWrites(running, [call.callId])
+      return { ok: true, kind: "", message: "" }
+    }
     if (running.queue.length >= queuedWritesMax || running.queuedBytes + call.bytes.length > queuedBytesMax) {
       const message = `Eval ${call.evalId} has queued ${running.queue.length} writes of ${running.queuedBytes} bytes, its maximum.`
       return { ok: false, kind: "value_too_large", message }
     }
     running.queuedBytes += call.bytes.length
+    running.callIds.push(call.callId)
     if (call.op === "atPut") running.queue.push({ op: "atPut", key: call.key, bytes: call.bytes, what: call.what })
     else running.queue.push(call.op === "clear" ? { op: "clear" } : { op: "removeKey", key: call.key })
     return { ok: true, kind: "", message: "" }
@@ -267,6 +274,7 @@ export class Shell {
       outputBytes: 0,
       omittedBytes: 0,
       queue: [],
+      callIds: [],
       queuedBytes: 0,
       tools,
       begunAt: 0,
@@ -334,7 +342,6 @@ export class Shell {
       // `invalid` and a failed atomic eval change nothing.
       if (!message.realmKept) outcome.lost.push(...this.#realmLost("the eval was rolled back"))
     } else {
-      // A write that came too late for its caller may stand in the queue here: its code was told that it failed, and did not fold it.
       assert(message.queued <= running.queue.length, "the worker folded writes that its shell does not hold")
       Object.assign(outcome.committed, without(commitDelta(state, delta), "rejected"))
       if (message.isPlain && message.plain !== undefined) state.lastValue = { plain: message.plain }
@@ -418,6 +425,7 @@ export class Shell {
         const { status } = message
         const because = this.#stopBecause
         running.omittedBytes = message.omittedBytes
+        if (message.cancelled !== undefined) dropWrites(running, message.cancelled)
         end(() =>
           status === "interrupted" || status === "timeout"
             ? this.#finishStopped(running, status, because)
@@ -565,6 +573,16 @@ function valueOf(message: WorkerOutcome): NonNullable<Outcome["value"]> {
       decoded ??= { value: decodeForEmbedder(data) }
       return decoded.value
     },
+  }
+}
+
+/** Takes writes out of the queue whose callers were told that they failed. */
+function dropWrites({ queue, callIds }: Running, dropped: readonly number[]): void {
+  for (const callId of dropped) {
+    const at = callIds.indexOf(callId)
+    if (at === -1) continue
+    queue.splice(at, 1)
+    callIds.splice(at, 1)
   }
 }
 

@@ -132,6 +132,8 @@ export const fromWorker = {
     rejected: optional(list(rejected)),
     /** Queued writes that the eval sent to its shell; the shell must hold as many. */
     queued: int,
+    /** Call ids of writes that their callers were told had failed: the cancel takes another way and may come later. */
+    cancelled: optional(list(int)),
     omittedBytes: int,
     abandoned: optional(list(record({ kind: str }))),
     /** False when the realm was thrown away with this eval. */
@@ -169,7 +171,8 @@ export const fromHost = {
     callId: int,
     session: str,
     evalId: str,
-    op: oneOf("atPut", "removeKey", "clear"),
+    /** "cancel": the caller of the write with this call id was told that it failed, so it must not be applied. */
+    op: oneOf("atPut", "removeKey", "clear", "cancel"),
     key: str,
     what: str,
     bytes,

@@ -312,6 +312,7 @@ class Worker {
       omittedBytes: evl.omittedBytes,
       realmKept: true,
       times: [compiledAt - begunAt, Math.max(0, ranAt - compiledAt), now - Math.max(ranAt, compiledAt)],
+      ...(evl.cancelled.length > 0 && { cancelled: evl.cancelled }),
       ...(evl.abandoned.length > 0 && { abandoned: evl.abandoned }),
       ...rest,
     })
@@ -454,6 +455,9 @@ class Worker {
     for (;;) {
       const left = deadline - performance.now()
       if (left <= 0 || Atomics.wait(words, WAITING, 1, left) === "timed-out") {
+        // The shell may take the write yet: whatever ends this eval, it must not be applied behind the back of code that was refused.
+        evl.cancelled.push(callId)
+        port.postMessage({ callId, session, evalId, op: "cancel", key, what: "", bytes: new Uint8Array(0) })
         return `session_unresponsive: The shell did not take the write within ${syncCallTimeoutMs} ms.`
       }
       const reply = this.#receive(callId)

@@ -19,6 +19,8 @@ export class RunningEval {
   readonly toolCalls = new Set<number>()
   /** Queued writes as the shell has them, without their values. */
   readonly queue: { op: "atPut" | "removeKey" | "clear"; key: string }[] = []
+  /** Call ids of writes whose answer came too late: their code was told that they failed. */
+  readonly cancelled: number[] = []
   readonly abandoned: { kind: string }[] = []
   isParked = false
   hasEnded = false

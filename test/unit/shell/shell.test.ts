@@ -127,3 +127,34 @@ test("a write that belongs to no eval under way is refused as eval_ended", async
   expect(shell.onSyncCall({ ...write, evalId: "evl_1" })).toMatchObject({ ok: false, kind: "eval_ended" })
   expect(await first).toMatchObject({ status: "timeout", committed: { set: ["x"] } })
 })
+
+test.each(["cancel first", "outcome first"])(
+  "a write that its caller was told had failed is not applied, whichever is heard first: %s",
+  async (order) => {
+    const { shell, jobs, session } = start()
+    const first = shell.eval("evl_1", "1", {})
+    const write = {
+      type: "syncCall" as const,
+      worker: 0,
+      session: "ses_a",
+      evalId: "evl_1",
+      op: "removeKey" as const,
+      key: "kept",
+      what: "",
+      bytes: new Uint8Array(0),
+    }
+    session.state.locals.set("kept", { readonly: false, held: "value", value: 1 })
+    session.state.locals.set("gone", { readonly: false, held: "value", value: 1 })
+    shell.onSyncCall({ ...write, callId: 1, key: "gone" })
+    shell.onSyncCall({ ...write, callId: 2 })
+    if (order === "cancel first") {
+      expect(shell.onSyncCall({ ...write, callId: 2, op: "cancel" })).toMatchObject({ ok: true })
+      jobs[0]!.onStopped("interrupted", "terminated")
+    } else {
+      jobs[0]!.onOutcome({ ...outcome, delta: undefined, evalId: "evl_1", status: "interrupted", cancelled: [2] })
+      expect(shell.onSyncCall({ ...write, callId: 2, op: "cancel" })).toMatchObject({ ok: false })
+    }
+    expect((await first).committed.removed).toEqual(["gone"])
+    expect([...session.state.locals.keys()]).toEqual(["kept"])
+  },
+)

@@ -95,6 +95,7 @@ export const fromWorkerSamples: Samples<typeof fromWorker> = {
     delta: sampleDelta,
     rejected: [{ op: "atPut", key: "x", kind: "binding_is_definition" }],
     queued: 0,
+    cancelled: [1],
     omittedBytes: 0,
     abandoned: [{ kind: "timeout" }],
     realmKept: true,
