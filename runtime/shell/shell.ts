@@ -107,6 +107,8 @@ export class Shell {
   #running: Running | undefined
   #isClosing = false
   #stopBecause: string | undefined
+  /** The invariant that broke in a callback. */
+  #failure: unknown
 
   constructor(session: ShellSession, context: ShellContext, onExit: (error: unknown) => void) {
     this.session = session
@@ -316,6 +318,10 @@ export class Shell {
     if (this.#queue.length > 0) queueMicrotask(() => this.#wake())
   }
 
+  fail(): void {
+    throw this.#failure
+  }
+
   stopCurrent(): void {
     const running = this.#running
     if (running !== undefined && running.end === undefined) this.#context.scheduler.stop(running.job, "interrupted")
@@ -403,24 +409,39 @@ export class Shell {
       this.#actor.send({ type: "ENDED" })
     }
     const timeoutMs = request.options.timeoutMs ?? limits.evalTimeoutMs
+    // These run on the scheduler's stack, or a socket's: what breaks here is this shell's end and must not be theirs. What a dead shell is
+    // still told concerns an eval that has had its outcome.
+    const guarded =
+      <A extends unknown[]>(run: (...args: A) => void) =>
+      (...args: A): void => {
+        if (this.#actor.getSnapshot().status !== "active") return
+        try {
+          run(...args)
+        } catch (error) {
+          this.#failure = error
+          this.#actor.send({ type: "FAIL" })
+        }
+      }
     return {
       evalId: request.evalId,
       tenant: session.tenant,
       timeoutMs: timeoutMs === Infinity ? undefined : timeoutMs,
       request: (seq, isResident) => this.#message(request, seq, isResident),
       isUnseen: () => {
-        const { output, queue, tools, isParked } = current()
+        const running = this.#running
+        if (running?.request !== request) return false
+        const { output, queue, tools, isParked } = running
         return output.length === 0 && queue.length === 0 && !tools.wasUsed && !isParked
       },
-      onBegun: () => {
+      onBegun: guarded(() => {
         current().begunAt = this.#context.clock.now()
-      },
-      onParked: () => {
+      }),
+      onParked: guarded(() => {
         current().isParked = true
-      },
-      onOutput: (output) => this.#onOutput(current(), output),
-      onToolCall: (call: ToolCall) => current().tools.start(call),
-      onOutcome: (message) => {
+      }),
+      onOutput: guarded((output: OutputMessage) => this.#onOutput(current(), output)),
+      onToolCall: guarded((call: ToolCall) => current().tools.start(call)),
+      onOutcome: guarded((message: WorkerOutcome) => {
         const running = current()
         const { status } = message
         const because = this.#stopBecause
@@ -431,16 +452,16 @@ export class Shell {
             ? this.#finishStopped(running, status, because)
             : this.#finishByItself(running, message),
         )
-      },
-      onStopped: (how, by) => {
+      }),
+      onStopped: guarded((how: "interrupted" | "timeout", by: string) => {
         const running = current()
         const because = this.#stopBecause ?? (by === "native-code" ? by : undefined)
         end(() => this.#finishStopped(running, how, because))
-      },
-      onLost: (because) => {
+      }),
+      onLost: guarded((because: string) => {
         const running = current()
         end(() => this.#finishCrashed(running, because))
-      },
+      }),
     }
   }
 

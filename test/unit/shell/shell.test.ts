@@ -158,3 +158,24 @@ test.each(["cancel first", "outcome first"])(
     expect([...session.state.locals.keys()]).toEqual(["kept"])
   },
 )
+
+test("an invariant that breaks in a callback crashes the shell alone: the scheduler's stack does not unwind, and every eval ends once", async () => {
+  const { shell, jobs, events, exits } = start()
+  const first = shell.eval("evl_1", "1", {})
+  const second = shell.eval("evl_2", "2", {})
+  const third = shell.eval("evl_3", "3", {})
+  jobs[0]!.onOutcome({ ...outcome, evalId: "evl_1" })
+  expect(await first).toMatchObject({ status: "ok" })
+  await Promise.resolve()
+  expect(jobs).toHaveLength(2)
+  jobs[0]!.onOutput({ evalId: "evl_1", stream: "stdout", text: "late", seq: 0, omittedBytes: 0 })
+  expect(await second).toMatchObject({ evalId: "evl_2", status: "crashed", because: "shell-failed" })
+  expect(await third).toMatchObject({ evalId: "evl_3", status: "interrupted", because: "shell-failed" })
+  expect(String(exits[0])).toContain("a job outlived its eval")
+  expect(events).toMatchObject([{ type: "actor.crashed" }])
+  // What the scheduler still says of the dead shell's evals is nobody's.
+  jobs[1]!.onStopped("interrupted", "terminated")
+  jobs[1]!.onLost("host-killed")
+  expect(jobs[1]!.isUnseen()).toBe(false)
+  expect(exits).toHaveLength(1)
+})
