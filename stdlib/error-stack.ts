@@ -62,7 +62,7 @@ export function installStackFormatter(map: (raw: string) => string): void {
 function formatStack(error: unknown, sites: unknown): string {
   let header = "Error"
   try {
-    header = errorText(error as Error)
+    header = errorText(error)
   } catch {
     // The error's own name or message threw.
   }
