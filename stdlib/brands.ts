@@ -112,6 +112,16 @@ export function candidateBrand(prototype: object | null): Brand {
   return "ordinary"
 }
 
+/** Whether a prototype chain has more than `max` links. */
+export function hasLongChain(prototype: object, max: number): boolean {
+  let link: object | null = prototype
+  for (let count = 0; link !== null && link !== ObjectPrototype && !isRecordedProxy(link); count++) {
+    if (count > max) return true
+    link = prototypeOf(link)
+  }
+  return false
+}
+
 /** Whether the object has the internal slots of the brand. Brands that cannot be asked are taken at their prototype's word. */
 export function confirmBrand(object: object, brand: Brand): boolean {
   try {

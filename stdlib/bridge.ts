@@ -20,6 +20,7 @@ export const opNow = 9 // gives milliseconds since the host started
 export const opRandom = 10 // payload: a Uint8Array of this realm, to be filled
 export const opUncaught = 11 // an error that nobody caught; the realm has kept it
 export const opTimeOrigin = 12
+export const opStack = 13 // a: the engine's frames as text; gives those of user code at their places in the source
 
 /** Given instead of an answer when the code belongs to no running eval. */
 export const refusedEnded = "eval_ended"

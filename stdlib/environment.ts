@@ -18,6 +18,7 @@ import {
 import {
   apply,
   arrayPush,
+  ArrayPrototype,
   createObject,
   deleteProperty,
   ErrorOfRealm,
@@ -25,6 +26,9 @@ import {
   isSame,
   newList,
   objectFreeze,
+  ObjectPrototype,
+  promiseThen,
+  prototypeOf,
   realmGlobal,
 } from "./intrinsics.ts"
 
@@ -490,7 +494,7 @@ export class Environment implements CellOwner {
     }
     if (hasOwn(returned, "v")) {
       const value = (returned as { v: unknown }).v
-      if (isThenable(value)) void settleRun(run, value)
+      if (isPromise(value)) void settleRun(run, value)
       else run.state = { how: "ok", value }
     } else void settleRun(run, returned, true)
   }
@@ -581,17 +585,32 @@ function isBoundState(state: CellState): boolean {
   return state === "local" || state === "readonly" || state === "definition"
 }
 
-function isThenable(value: unknown): boolean {
-  if (typeof value !== "object" && typeof value !== "function") return false
-  if (value === null) return false
-  return typeof (value as { then?: unknown }).then === "function"
+/**
+ * Whether a result is awaited: a promise of the engine's, of this realm or of a subclass. Anything else with a `then` is a value like others, since
+ * looking for one would run getters and traps of whatever a session wants to look at; who wants its answer awaits it.
+ */
+function isPromise(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false
+  try {
+    const prototype = prototypeOf(value)
+    // Most results are plain; being refused by `then` takes microseconds.
+    if (prototype === null || prototype === ObjectPrototype || prototype === ArrayPrototype) return false
+    void promiseThen(value as Promise<unknown>, ignoreSettled, ignoreSettled)
+    return true
+  } catch {
+    // `then` refused it, or a trap of a proxy threw.
+    return false
+  }
 }
+
+function ignoreSettled(): void {}
 
 /** Awaits what the statements returned: `await` itself uses the engine's own promises, whatever user code did to theirs. */
 async function settleRun(run: Run, returned: unknown, isBoxed = false): Promise<void> {
   try {
     const outcome = await returned
-    const value = isBoxed ? await (outcome as { v: unknown }).v : outcome
+    const boxed = isBoxed ? (outcome as { v: unknown }).v : outcome
+    const value = isBoxed && isPromise(boxed) ? await boxed : boxed
     run.state = { how: "ok", value }
   } catch (error) {
     run.state = { how: "threw", error }

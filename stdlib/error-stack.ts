@@ -3,6 +3,9 @@
 // V8 formats a stack the first time it is read. Formatting calls `Error.prepareStackTrace` when a session has set one, and reads the
 // error's `name` and `message`, which may be getters or sit behind a proxy. So the hook is shadowed for the length of the reading
 // and put back as it was, and an error whose header cannot be read plainly has no stack here. Once formatted, a stack is a string.
+//
+// In a session's realm the engine formats with `formatStack`: what session code reads names the user's frames at their places in the source,
+// as the worker tells, and nothing of the runtime or its paths. The raw frames are kept beside it for the records of outcomes.
 
 import { isRecordedProxy } from "./proxy-record.ts"
 import {
@@ -15,12 +18,61 @@ import {
   prototypeOf,
   withoutPrototype,
   realmGlobal,
+  uncurryThis,
+  WeakMapOf,
+  weakMapGet,
+  weakMapSet,
 } from "./intrinsics.ts"
 
 /** Engines since V8 12 keep `stack` behind an accessor of their own, whose halves are the same for all errors of a realm. */
 const nativeStack = descriptorOf(new ErrorOf("probe"), "stack")
 const nativeStackGetter: unknown = nativeStack?.get
 const nativeStackSetter: unknown = nativeStack?.set
+
+/** How frames are written in this realm, and the engine's own way to write one; undefined where the engine's stacks stay as they are. */
+let frames: { readonly map: (raw: string) => string; readonly textOf: (site: unknown) => string } | undefined
+const errorText = uncurryThis(Error.prototype.toString)
+
+interface FormattedStack {
+  readonly raw: string
+  readonly shown: string
+}
+const formattedStacks = new WeakMapOf<object, FormattedStack>()
+
+/** From now on stacks of this realm are made of what `map` makes of the engine's frames. Call it before user code runs. */
+export function installStackFormatter(map: (raw: string) => string): void {
+  let textOf: ((site: unknown) => string) | undefined
+  ErrorOf.prepareStackTrace = (_error, sites) => {
+    textOf = uncurryThis((sites[0] as unknown as { toString(): string }).toString)
+    return ""
+  }
+  // Reading formats it, which is when the engine hands out its frames.
+  void new ErrorOf("probe").stack
+  deleteOwn(ErrorOf, "prepareStackTrace")
+  if (textOf === undefined) return
+  frames = { map, textOf }
+  defineOwn(
+    ErrorOf,
+    "prepareStackTrace",
+    withoutPrototype({ value: formatStack, writable: true, enumerable: false, configurable: true }),
+  )
+}
+
+/** What V8 asks for the text of a stack. The header may run session code, as the engine's own would; nothing else does. */
+function formatStack(error: unknown, sites: unknown): string {
+  let header = "Error"
+  try {
+    header = errorText(error)
+  } catch {
+    // The error's own name or message threw.
+  }
+  let raw = ""
+  const list = sites as ArrayLike<unknown>
+  for (let index = 0; index < list.length; index++) raw += `\n    at ${frames!.textOf(list[index])}`
+  const shown = header + frames!.map(raw)
+  if (typeof error === "object" && error !== null) weakMapSet(formattedStacks, error, withoutPrototype({ raw, shown }))
+  return shown
+}
 
 export interface StackDescriptor extends PropertyDescriptor {
   /** The engine's accessor stands there, whose value this is. */
@@ -30,7 +82,7 @@ export interface StackDescriptor extends PropertyDescriptor {
 /** The descriptor of an object's own `stack`, as data; `undefined` when there is none that can be read without running code. */
 export function stackDescriptor(object: object): StackDescriptor | undefined {
   if (!objectHasOwn(object, "stack") || !hasPlainHeader(object)) return undefined
-  const prepared = shadow(ErrorOf, "prepareStackTrace", undefined)
+  const prepared = shadow(ErrorOf, "prepareStackTrace", frames === undefined ? undefined : formatStack)
   if (prepared === false) return undefined
   const named = shadow(realmGlobal, "Error", ErrorOf)
   try {
@@ -51,11 +103,31 @@ export function stackDescriptor(object: object): StackDescriptor | undefined {
   }
 }
 
-/** The text of an own `stack`; `undefined` when there is none that can be read without running code. */
+/** The text of an own `stack`, with the engine's frames; `undefined` when there is none that can be read without running code. */
 export function stackText(object: object): string | undefined {
   const descriptor = stackDescriptor(object)
   const value: unknown = descriptor !== undefined && objectHasOwn(descriptor, "value") ? descriptor.value : undefined
-  return typeof value === "string" ? value : undefined
+  if (typeof value !== "string") return undefined
+  const formatted = weakMapGet(formattedStacks, object)
+  // A stack that the session replaced is its own text.
+  return formatted !== undefined && formatted.shown === value ? formatted.raw : value
+}
+
+/**
+ * Gives an error that came from elsewhere the frames of `site`, an error made where this realm asked for it: the stack it brought is of another
+ * process, with that one's paths.
+ */
+export function lendStack(error: object, site: object, header: string): void {
+  stackText(site)
+  const formatted = weakMapGet(formattedStacks, site)
+  const raw = formatted?.raw ?? ""
+  const shown = header + (formatted === undefined ? "" : frames!.map(raw))
+  const done = defineOwn(
+    error,
+    "stack",
+    withoutPrototype({ value: shown, writable: true, enumerable: false, configurable: true }),
+  )
+  if (done) weakMapSet(formattedStacks, error, withoutPrototype({ raw, shown }))
 }
 
 /** Puts the engine's accessor with this text on an object. `false` where `stack` is a plain property, which the caller then defines. */
@@ -77,6 +149,19 @@ export function restoreStack(object: object, text: string, enumerable: boolean, 
 /** The halves of the engine's accessor, where it has one; nothing else names these two functions. */
 export function nativeStackAccessor(): unknown[] {
   return [nativeStackGetter, nativeStackSetter]
+}
+
+/**
+ * What `make` makes, with no stack captured for the errors among it: capturing costs 20 us, and the stack of a decoder is nobody's. The limit is
+ * read by the engine as plain data, so nothing of a session runs.
+ */
+export function withoutStackTraces<T>(make: () => T): T {
+  const limit = shadow(ErrorOf, "stackTraceLimit", 0)
+  try {
+    return make()
+  } finally {
+    if (limit !== false) unshadow(ErrorOf, "stackTraceLimit", limit)
+  }
 }
 
 /** Puts a plain value in the property's place; `false` when the session made that impossible. */

@@ -12,12 +12,22 @@ import {
   numberParseInt,
   objectHasOwn,
   objectKeys,
+  stringIndexOf,
   stringSlice,
 } from "./intrinsics.ts"
 import { brandOf } from "./brands.ts"
-import { cutToBytes, defaultPreviewLimits, preview, type PreviewLimits, type TextOf } from "./preview.ts"
+import { defaultPreviewLimits, preview, type PreviewLimits, type TextOf } from "./preview.ts"
 
-/** Never runs session code and never throws. The text is bounded as one preview is. */
+/** Characters of one line from which on values show as their kind only: a thousand large arguments cost little more than one. */
+const detailedCharsMax = 1024 * 1024
+/** Half of the longest string an engine makes; a line that long does not leave a host of ordinary memory. */
+const consoleCharsMax = 2 ** 28
+const briefLimits: PreviewLimits = { bytesMax: 100, depthMax: 0, itemsMax: 1 }
+
+/**
+ * Never runs session code and never throws. Strings stand whole, since what is cut from output is counted where it is cut; each other value is
+ * bounded as a preview is, and says itself what it leaves out.
+ */
 export function formatConsole(
   args: ArrayLike<unknown>,
   limits: PreviewLimits = defaultPreviewLimits,
@@ -30,8 +40,7 @@ export function formatConsole(
     const format = args[0]
     next = 1
     let from = 0
-    for (let i = 0; i < format.length - 1; i++) {
-      if (stringSlice(format, i, i + 1) !== "%") continue
+    for (let i = stringIndexOf(format, "%"); i >= 0 && i < format.length - 1; i = stringIndexOf(format, "%", i + 1)) {
       const letter = stringSlice(format, i + 1, i + 2)
       const takes = isDirective(letter)
       if (letter !== "%" && !(takes && next < count)) continue
@@ -44,11 +53,14 @@ export function formatConsole(
   for (let i = next; i < count; i++) {
     const value = args[i]
     if (i > 0) text += " "
-    text += typeof value === "string" ? value : preview(value, limits, textOf).text
-    // What would be cut off anyway is not made: a hundred large arguments cost no more than one.
-    if (text.length > limits.bytesMax) break
+    const part =
+      typeof value === "string"
+        ? value
+        : preview(value, text.length > detailedCharsMax ? briefLimits : limits, textOf).text
+    if (text.length + part.length > consoleCharsMax) return text + stringSlice(part, 0, consoleCharsMax - text.length)
+    text += part
   }
-  return cutToBytes(text, limits.bytesMax)
+  return text
 }
 
 function isDirective(letter: string): boolean {

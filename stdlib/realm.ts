@@ -27,10 +27,11 @@ import type { Primitive } from "./intrinsics.ts"
 import { BindingsView, sealBindingsView } from "./bindings-view.ts"
 import { brandOf } from "./brands.ts"
 import { recordBound } from "./bound-record.ts"
-import { Bridge, kindError, opExit, opSettled, opUncaught } from "./bridge.ts"
+import { Bridge, kindError, opExit, opSettled, opStack, opUncaught } from "./bridge.ts"
 import type { HostFunction } from "./bridge.ts"
 import { describeError, defaultErrorLimits, errorToJson } from "./describe-error.ts"
 import { Environment } from "./environment.ts"
+import { installStackFormatter } from "./error-stack.ts"
 import type { Run, Unit } from "./environment.ts"
 import { installGlobals } from "./globals.ts"
 import { recordAttributes } from "./attribute-record.ts"
@@ -51,6 +52,8 @@ import type { Activation, Constructed, DecodeHooks, EncodeHooks } from "../runti
 
 /** Encoded bytes of the arguments of one tool call. */
 const argumentBytesMax = 16 * 1024 * 1024
+/** Items of its table: decoding them takes the embedder's loop up to 0.2 s. A record of two fields has six. */
+const argumentItemsMax = 500_000
 
 export type RealmApi = ReturnType<typeof bootRealm>
 
@@ -105,6 +108,7 @@ export function bootRealm(host: HostFunction, profile: string) {
   recordAttributes()
   hideInserted()
   recordBound()
+  installStackFormatter((raw) => bridge.call(opStack, raw) as string)
   installGlobals(bridge, timers, { profile, exit, uncaught, clone })
   const intrinsics = captureIntrinsics(realmGlobal)
 
@@ -337,8 +341,11 @@ export function bootRealm(host: HostFunction, profile: string) {
   }
 
   function encodeArguments(args: unknown[], what: string): unknown {
-    const encoded = encodeValue(args, leavingHooks, argumentBytesMax)
-    if ("tooLarge" in encoded) throw kindError("value_too_large", `${what} is larger than ${argumentBytesMax} bytes.`)
+    const encoded = encodeValue(args, leavingHooks, argumentBytesMax, "reject", "", argumentItemsMax)
+    if ("tooLarge" in encoded) {
+      const message = `${what} is larger than ${argumentBytesMax} bytes or ${argumentItemsMax} parts; pass less, or in several calls.`
+      throw kindError("value_too_large", message)
+    }
     if ("ephemeral" in encoded) {
       const { what: found, path } = encoded.ephemeral
       throw kindError("value_not_transferable", `${what} holds ${found} (at ${path}), which cannot leave the session.`)

@@ -2,14 +2,34 @@
 //
 // Arguments and results are encoded values, so nothing is shared. The eval is parked while it waits; a call from code of an ended eval
 // is refused. The object is frozen: which tools a session has is fixed when it is opened.
-import { MapOf, mapDelete, mapGet, mapSet, objectFreeze, PromiseOf, putOwn, withoutPrototype } from "./intrinsics.ts"
+import {
+  descriptorOf,
+  ErrorOf,
+  MapOf,
+  mapDelete,
+  mapGet,
+  mapSet,
+  objectFreeze,
+  PromiseOf,
+  putOwn,
+  withoutPrototype,
+} from "./intrinsics.ts"
 import { kindError, opToolCall } from "./bridge.ts"
 import type { Bridge } from "./bridge.ts"
+import { brandOf } from "./brands.ts"
+import { errorHeader } from "./error-header.ts"
+import { lendStack } from "./error-stack.ts"
+import { makeFacade } from "./proxy-record.ts"
 
 interface PendingCall {
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
+  /** Made where the tool was called: a failure has its frames. */
+  readonly site: object
 }
+
+/** Names that one message lists. */
+const toolsListedMax = 20
 
 /** What makes a payload of arguments; fails when one cannot leave the realm. */
 export type EncodeArguments = (args: unknown[], what: string) => unknown
@@ -31,7 +51,11 @@ export class RealmTools {
       const name = names[index]!
       putOwn(tools, name, this.#makeTool(name))
     }
-    return objectFreeze(tools)
+    objectFreeze(tools)
+    return makeFacade(
+      tools,
+      withoutPrototype({ get: (_target: object, key: string | symbol) => toolOf(tools, key, names) }),
+    )
   }
 
   /** Called by the worker when the embedder has answered. */
@@ -40,7 +64,12 @@ export class RealmTools {
     if (call === undefined) return
     mapDelete(this.#pending as never, callId)
     if (ok) call.resolve(value)
-    else call.reject(value)
+    else {
+      if (typeof value === "object" && value !== null && brandOf(value) === "error") {
+        lendStack(value, call.site, errorHeader(value))
+      }
+      call.reject(value)
+    }
   }
 
   /** Called by the worker when the call's eval has ended: nobody waits any more. */
@@ -49,7 +78,7 @@ export class RealmTools {
   }
 
   #makeTool(name: string): () => Promise<unknown> {
-    const call = (args: ArrayLike<unknown>): Promise<unknown> =>
+    const call = (args: ArrayLike<unknown>, site: object): Promise<unknown> =>
       new PromiseOf((resolve, reject) => {
         // An ordinary array for whoever receives it, filled without asking its prototype.
         const list: unknown[] = []
@@ -57,15 +86,31 @@ export class RealmTools {
         const payload = this.#encode(list, `An argument of tools.${name}`)
         const callId = ++this.#last
         this.#bridge.callOutside(`Calling tools.${name}`, opToolCall, callId, name, payload)
-        mapSet(this.#pending, callId, { resolve, reject })
+        mapSet(this.#pending, callId, { resolve, reject, site })
       })
     const named = {
       [name]() {
-        return call(arguments)
+        return call(arguments, new ErrorOf())
       },
     }
     return objectFreeze(named[name]!)
   }
+}
+
+/** A tool by name; what is none throws at once and says which there are, where `undefined` would end in a TypeError about calling it. */
+function toolOf(tools: object, key: string | symbol, names: readonly string[]): unknown {
+  const found = descriptorOf(tools, key)
+  if (found !== undefined) return found.value
+  // What the language and its libraries ask any object for is simply not there.
+  if (typeof key !== "string" || key === "then" || key === "toJSON" || key === "constructor" || key === "toString") {
+    return undefined
+  }
+  let known = ""
+  for (let index = 0; index < names.length && index < toolsListedMax; index++) {
+    known += index === 0 ? names[index]! : `, ${names[index]!}`
+  }
+  if (names.length > toolsListedMax) known += `, and ${names.length - toolsListedMax} more`
+  throw kindError("tool_not_found", `There is no tool '${key}'; this session has: ${known === "" ? "none" : known}.`)
 }
 
 /** What a failed call rejects with when the tool's own error could not travel. */

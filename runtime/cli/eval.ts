@@ -45,8 +45,17 @@ async function read(source: Source): Promise<string> {
   try {
     return await readFile(source.path, "utf8")
   } catch (error) {
-    throw new NacreError("invalid_options", `Cannot read ${source.path}: ${String(error)}`, { cause: error })
+    throw new NacreError("invalid_options", `Cannot read '${source.path}': ${reasonOf(error)}.`, { cause: error })
   }
+}
+
+/** Why a file could not be read, in words. */
+function reasonOf(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException
+  if (code === "ENOENT") return "there is no such file"
+  if (code === "EISDIR") return "it is a folder"
+  if (code === "EACCES") return "it may not be read"
+  return message
 }
 
 function nameOf(source: Source): string {

@@ -66,6 +66,8 @@ export interface Dispatched {
   readonly builds: boolean
   begunAt: number
   deadlineAt: number
+  /** Milliseconds it had left when it could go on but for the neighbour that computes; its clock stands still meanwhile. */
+  pausedMs: number | undefined
   stopping: "interrupted" | "timeout" | undefined
 }
 
@@ -164,6 +166,7 @@ export class WorkerSlot {
       isOrphan: false,
       begunAt: 0,
       deadlineAt: Infinity,
+      pausedMs: undefined,
       stopping: undefined,
     }
     try {
@@ -187,6 +190,25 @@ export class WorkerSlot {
   sendToolResult(result: FieldsOf<typeof toWorker.toolResult>): void {
     this.#lastSentSeq = 0
     this.#link?.send("toolResult", result)
+    // What it waited for has come: from now on it waits for whoever computes, and no limit of its own runs for that.
+    if (this.inFlight.length === 0) return
+    for (const parked of this.parked.values()) {
+      if (parked.job.tenant.session === result.session && parked.deadlineAt !== Infinity) this.#pause(parked)
+    }
+  }
+
+  #pause(parked: Dispatched): void {
+    parked.pausedMs = Math.max(0, parked.deadlineAt - this.#handlers.now())
+    parked.deadlineAt = Infinity
+  }
+
+  #resume(): void {
+    for (const parked of this.parked.values()) {
+      if (parked.pausedMs === undefined) continue
+      // One that is being stopped has no deadline any more.
+      if (parked.stopping === undefined) parked.deadlineAt = this.#handlers.now() + parked.pausedMs
+      parked.pausedMs = undefined
+    }
   }
 
   /** Drops a session's realm. The caller has told the tenant. */
@@ -277,6 +299,7 @@ export class WorkerSlot {
   /** The head has ended or parked: the next one begins. */
   #advance(): void {
     this.isSlow = false
+    this.#resume()
     const head = this.inFlight[0]
     if (head !== undefined && head.begunAt === 0) this.#begin(head)
     this.#handlers.onRoom(this)

@@ -92,8 +92,7 @@ export function parse(
     return { valid: false, errors: [{ message, start: tooDeep, end: tooDeep + 1 }] }
   }
   const result = parseSync("submission.ts", source, options)
-  const found =
-    result.errors.length === 0 ? result.errors : result.errors.filter((error) => !isOfTypes(error, result.program))
+  const found = result.errors.length === 0 ? result.errors : withoutThoseOfTypes(result.errors, result.program)
   const failed = found.length > 0
   if (startsWithBrace.test(source) && (failed || isObjectLike(result.program))) {
     const text = `(${source.replace(/;\s*$/, (tail) => tail.replace(";", " "))}\n)`
@@ -103,7 +102,7 @@ export function parse(
     }
   }
   if (!failed) return { valid: true, program: result.program, text: source, shift: 0 }
-  const errors = found.map(({ message, labels }) => {
+  const errors = found.slice(0, errorsMax).map(({ message, labels }) => {
     // The first label is where it went wrong; only of two declarations the second one is.
     const label = labels.find((each) => each.message === "It can not be redeclared here") ??
       labels[0] ?? { start: 0, end: 0 }
@@ -112,24 +111,36 @@ export function parse(
   return { valid: false, errors }
 }
 
+type OxcError = ReturnType<typeof parseSync>["errors"][number]
+
 /** Two class members of one name are JavaScript; only the type checker minds, and the parser reports it with the real redeclarations. */
-function isOfTypes({ message, labels }: { message: string; labels: { start: number }[] }, program: Program): boolean {
-  if (!message.endsWith("has already been declared") || message.includes("#")) return false
-  const start = labels.at(-1)?.start ?? -1
-  return program.body.some((statement) => hasMemberKey(statement, start))
+function withoutThoseOfTypes(errors: readonly OxcError[], program: Program): OxcError[] {
+  // One walk for all errors: a text of a megabyte may have a hundred thousand.
+  let memberKeys: Set<number> | undefined
+  return errors.filter(({ message, labels }) => {
+    if (!message.endsWith("has already been declared") || message.includes("#")) return true
+    memberKeys ??= collectMemberKeys(program)
+    return !memberKeys.has(labels.at(-1)?.start ?? -1)
+  })
 }
 
-function hasMemberKey(node: Node, start: number): boolean {
-  if ((node.type === "MethodDefinition" || node.type === "PropertyDefinition") && node.key.start === start) return true
-  for (const key of visitorKeys[node.type] ?? []) {
-    const child = (node as unknown as Record<string, Node | (Node | null)[] | null | undefined>)[key]
-    if (child === null || child === undefined) continue
-    const children = Array.isArray(child) ? child : [child]
-    if (children.some((each) => each !== null && start >= each.start && start < each.end && hasMemberKey(each, start)))
-      return true
+/** Where the keys of class members begin. */
+function collectMemberKeys(program: Program): Set<number> {
+  const starts = new Set<number>()
+  const open: Node[] = [...program.body]
+  for (let node = open.pop(); node !== undefined; node = open.pop()) {
+    if (node.type === "MethodDefinition" || node.type === "PropertyDefinition") starts.add(node.key.start)
+    for (const key of visitorKeys[node.type] ?? []) {
+      const child = (node as unknown as Record<string, Node | (Node | null)[] | null | undefined>)[key]
+      if (child === null || child === undefined) continue
+      for (const each of Array.isArray(child) ? child : [child]) if (each !== null) open.push(each)
+    }
   }
-  return false
+  return starts
 }
+
+/** Errors of one text that are told: a reader mends the first ones, and each is rendered with its line. */
+const errorsMax = 20
 
 const startsWithBrace = /^\s*\{/
 

@@ -24,7 +24,7 @@ Version ${protocolVersion}. JSON-RPC 2.0 between a client and a nacre: \`npx nac
 - **Stopping.** The notification \`$/cancelRequest\` with \`{ id }\` interrupts an eval like \`interrupt\` with \`request\`; its request is answered all the same.
 - **The end.** At the end of the input everything under way is answered, then the server exits with 0. \`shutdown\` then \`exit\` exits with 0, \`exit\` alone with 1.
 - **Positions.** Lines and columns are 1-based; columns and offsets count UTF-16 units.
-- Fields that a server does not know are ignored; parameters are given by name. Batches are answered when all of their requests are.
+- Parameters are given by name; one that a method does not have is refused by name, except by initialize, which newer clients may tell more. Batches are answered when all of their requests are.
 
 \`\`\`sh
 printf '%s\\n' '{"jsonrpc":"2.0","id":1,"method":"initialize"}' \\

@@ -69,10 +69,19 @@ export function problemOf(type: Type, value: unknown, path: string): string | un
   return isWithin ? undefined : wrong(type, value, path)
 }
 
-/** Throws `invalid_options`, naming the parameter that is wrong and what it must be. */
+/** Throws `invalid_options`, naming the parameter that is wrong and what it must be, or that is unknown. */
 export function checkParameters(method: string, fields: Fields, given: unknown): void {
-  const problem = problemOf({ fields }, given, "params")
+  const problem =
+    problemOf({ fields }, given, "params") ?? (method === "initialize" ? undefined : unknownOf(fields, given as object))
   if (problem !== undefined) throw new NacreError("invalid_options", `${method}: ${problem}.`)
+}
+
+/** A misspelt parameter must not be a default in disguise. `initialize` alone takes what a newer client says of itself. */
+function unknownOf(fields: Fields, given: object): string | undefined {
+  const unknown = Object.keys(given).find((name) => !Object.hasOwn(fields, name))
+  if (unknown === undefined) return undefined
+  const known = Object.keys(fields).join(", ") || "none"
+  return `params.${unknown} is unknown; known are: ${known}`
 }
 
 /** A type in words, as messages and docs show it. */

@@ -14,20 +14,32 @@ export interface BindingInfo {
 export class SessionBindings {
   readonly #state: SessionState
 
-  constructor(state: SessionState) {
+  readonly #checkOpen: () => void
+
+  /** `checkOpen` throws `session_not_found` once the session is closed, also for a view that was taken before. */
+  constructor(state: SessionState, checkOpen: () => void) {
     this.#state = state
+    this.#checkOpen = checkOpen
+  }
+
+  #open(): SessionState {
+    this.#checkOpen()
+    return this.#state
   }
 
   keys(): string[] {
-    return [...this.#state.locals.keys(), ...this.#state.definitions.keys()]
+    const { locals, definitions } = this.#open()
+    return [...locals.keys(), ...definitions.keys()]
   }
 
   get size(): number {
-    return this.#state.locals.size + this.#state.definitions.size
+    const { locals, definitions } = this.#open()
+    return locals.size + definitions.size
   }
 
   includesKey(name: string): boolean {
-    return this.#state.locals.has(name) || this.#state.definitions.has(name)
+    const { locals, definitions } = this.#open()
+    return locals.has(name) || definitions.has(name)
   }
 
   /**
@@ -35,9 +47,10 @@ export class SessionBindings {
    * `value_not_transferable` for a definition or a value that only a process holds.
    */
   at(name: string): unknown {
-    const local = this.#state.locals.get(name)
+    const { locals, definitions } = this.#open()
+    const local = locals.get(name)
     if (local === undefined) {
-      if (!this.#state.definitions.has(name)) return undefined
+      if (!definitions.has(name)) return undefined
       throw new NacreError(
         "value_not_transferable",
         `Binding '${name}' is a definition; its source is in info('${name}').`,
@@ -55,12 +68,13 @@ export class SessionBindings {
   }
 
   info(name: string): (BindingInfo & { source?: string }) | undefined {
-    const local = this.#state.locals.get(name)
+    const { locals, definitions } = this.#open()
+    const local = locals.get(name)
     if (local !== undefined) {
       const held = local.held === "realm" ? "ephemeral" : local.held === "value" ? "bytes" : local.held
       return { name, kind: local.readonly ? "readonly" : "local", held }
     }
-    const definition = this.#state.definitions.get(name)
+    const definition = definitions.get(name)
     return definition && { name, kind: "definition", held: "source", source: definition.source }
   }
 }

@@ -168,7 +168,8 @@ export class Session implements Tenant, ShellSession {
 
   /** What the session holds, as of its last commit. */
   get bindings(): SessionBindings {
-    return new SessionBindings(this.state)
+    this.#checkOpen()
+    return new SessionBindings(this.state, () => this.#checkOpen())
   }
 
   /** The value that the bare name has in session code, as far as it can leave its process; `undefined` when it is not bound. */
@@ -220,6 +221,7 @@ export class Session implements Tenant, ShellSession {
 
   /** Stops one eval, running or queued; without an id the running one. Resolves with false when nothing ran. */
   async interrupt(evalId?: string): Promise<boolean> {
+    this.#checkOpen()
     // In the order of the calls: an eval requested before this is under way when it is looked for.
     const shell = await (this.#starting ?? this.#shell)
     if (shell === undefined) {
@@ -273,6 +275,7 @@ export class Session implements Tenant, ShellSession {
 
   /** The outcome of a recent eval, for a client that lost the answer; the last few are kept while the session is active. */
   outcome(evalId: string): Outcome | undefined {
+    this.#checkOpen()
     return this.#shell?.outcome(evalId)
   }
 

@@ -55,8 +55,9 @@ export function commitDelta(state: SessionState, delta: Delta): Change {
     state.locals.delete(record.name)
     state.definitions.set(record.name, record)
   }
-  const readonlyOf = (name: string): boolean =>
-    (set.find((local) => local.name === name) ?? state.locals.get(name))?.readonly ?? false
+  // One look-up each: a submission may declare ten thousand names, and this runs on the embedder's loop.
+  const flags = new Map(set.map((local) => [local.name, local.readonly]))
+  const readonlyOf = (name: string): boolean => flags.get(name) ?? state.locals.get(name)?.readonly ?? false
   for (const { name, value } of plain) put(state, name, { readonly: readonlyOf(name), held: "value", value })
   for (const { names, bytes, sources } of groups) {
     const group = { bytes, sources }

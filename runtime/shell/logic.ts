@@ -56,10 +56,12 @@ function compileMachine(): Table {
   const compiled: Table = {}
   for (const [name, node] of Object.entries(shellMachine.states)) {
     const steps: Partial<Record<string, Step>> = {}
-    for (const [type, [transition]] of node.transitions) {
-      const target = transition?.target?.[0]
-      if (transition === undefined || target === undefined) continue
-      const actions = [...transition.actions, ...target.entry] as (keyof ShellActions)[]
+    // What holds in every state stands at the root and leads nowhere else.
+    for (const [type, [transition]] of [...shellMachine.root.transitions, ...node.transitions]) {
+      if (transition === undefined) continue
+      const entered = transition.target?.[0]
+      const target = entered ?? node
+      const actions = [...transition.actions, ...(entered?.entry ?? [])] as (keyof ShellActions)[]
       steps[type] = { target: target.key, isLast: target.type === "final", actions }
     }
     compiled[name] = steps

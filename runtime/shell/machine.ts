@@ -8,6 +8,8 @@
 //   draining      as interrupting, and nothing may follow        ENDED -> closed
 //   closed        final
 //
+// FAIL, in any state, crashes the actor: an invariant broke in a callback of the scheduler, whose own stack must not unwind for it.
+//
 // The machine says what may happen; the shell does it, in methods that the transitions name. The way of an ordinary eval has two events:
 // EVAL and ENDED. `logic.ts` is what actors run.
 import { setup } from "xstate"
@@ -20,11 +22,13 @@ export interface ShellActions {
   drain(): void
   /** Stop the eval under way. */
   stopCurrent(): void
+  /** Throw the invariant that broke outside of an event. */
+  fail(): void
   /** Refuse what comes and settle what waits. */
   release(): void
 }
 
-export type ShellEvent = { type: "READY" | "EVAL" | "STOP" | "ENDED" | "CLOSE" }
+export type ShellEvent = { type: "READY" | "EVAL" | "STOP" | "ENDED" | "CLOSE" | "FAIL" }
 
 export const shellMachine = setup({
   types: { context: {} as { shell: ShellActions }, input: {} as { shell: ShellActions }, events: {} as ShellEvent },
@@ -32,12 +36,14 @@ export const shellMachine = setup({
     submitNext: ({ context }) => context.shell.submitNext(),
     drain: ({ context }) => context.shell.drain(),
     stopCurrent: ({ context }) => context.shell.stopCurrent(),
+    fail: ({ context }) => context.shell.fail(),
     release: ({ context }) => context.shell.release(),
   },
 }).createMachine({
   id: "shell",
   context: ({ input }) => ({ shell: input.shell }),
   initial: "activating",
+  on: { FAIL: { actions: "fail" } },
   states: {
     activating: { on: { READY: "idle", CLOSE: "closed" } },
     idle: { on: { EVAL: { target: "evaluating", actions: "submitNext" }, CLOSE: "closed" } },

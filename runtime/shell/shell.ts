@@ -87,6 +87,8 @@ interface Running {
   outputBytes: number
   omittedBytes: number
   readonly queue: QueuedWrite[]
+  /** The call that each write of the queue came with. */
+  readonly callIds: number[]
   queuedBytes: number
   /** Made at its first tool call. */
   tools: ToolCalls | undefined
@@ -106,6 +108,8 @@ export class Shell {
   #running: Running | undefined
   #isClosing = false
   #stopBecause: string | undefined
+  /** The invariant that broke in a callback. */
+  #failure: unknown
 
   constructor(session: ShellSession, context: ShellContext, onExit: (error: unknown) => void) {
     this.session = session
@@ -233,11 +237,16 @@ export class Shell {
         message: `Eval ${call.evalId} has ended; its code can queue no more writes.`,
       }
     }
+    if (call.op === "cancel") {
+      dropWrites(running, [call.callId])
+      return { ok: true, kind: "", message: "" }
+    }
     if (running.queue.length >= queuedWritesMax || running.queuedBytes + call.bytes.length > queuedBytesMax) {
       const message = `Eval ${call.evalId} has queued ${running.queue.length} writes of ${running.queuedBytes} bytes, its maximum.`
       return { ok: false, kind: "value_too_large", message }
     }
     running.queuedBytes += call.bytes.length
+    running.callIds.push(call.callId)
     if (call.op === "atPut") running.queue.push({ op: "atPut", key: call.key, bytes: call.bytes, what: call.what })
     else running.queue.push(call.op === "clear" ? { op: "clear" } : { op: "removeKey", key: call.key })
     return { ok: true, kind: "", message: "" }
@@ -256,6 +265,7 @@ export class Shell {
       outputBytes: 0,
       omittedBytes: 0,
       queue: [],
+      callIds: [],
       queuedBytes: 0,
       tools: undefined,
       begunAt: 0,
@@ -297,6 +307,10 @@ export class Shell {
     if (this.#queue.length > 0) queueMicrotask(() => this.#wake())
   }
 
+  fail(): void {
+    throw this.#failure
+  }
+
   stopCurrent(): void {
     const running = this.#running
     if (running !== undefined && running.end === undefined) this.#context.scheduler.stop(running.job, "interrupted")
@@ -313,18 +327,16 @@ export class Shell {
   #finishByItself(running: Running, message: WorkerOutcome): Outcome {
     const { state, tenant } = this.session
     const outcome = this.#outcomeOf(running, message.status)
-    outcome.value = valueOf(message)
+    if (message.status === "ok") outcome.value = valueOf(message)
     if (message.error !== undefined) outcome.error = message.error
     if (message.exitCode !== undefined) outcome.exitCode = message.exitCode
     outcome.rejected = message.rejected ?? []
     outcome.abandoned = message.abandoned ?? []
-    outcome.omittedBytes += message.omittedBytes
     const { delta } = message
     if (delta === undefined) {
       // `invalid` and a failed atomic eval change nothing.
       if (!message.realmKept) outcome.lost.push(...this.#realmLost("the eval was rolled back"))
     } else {
-      // A write that came too late for its caller may stand in the queue here: its code was told that it failed, and did not fold it.
       assert(message.queued <= running.queue.length, "the worker folded writes that its shell does not hold")
       Object.assign(outcome.committed, without(commitDelta(state, delta), "rejected"))
       if (message.isPlain && message.plain !== undefined) state.lastValue = { plain: message.plain }
@@ -386,42 +398,59 @@ export class Shell {
       this.#actor.send({ type: "ENDED" })
     }
     const timeoutMs = request.options.timeoutMs ?? limits.evalTimeoutMs
+    // These run on the scheduler's stack, or a socket's: what breaks here is this shell's end and must not be theirs. What a dead shell is
+    // still told concerns an eval that has had its outcome.
+    const guarded =
+      <A extends unknown[]>(run: (...args: A) => void) =>
+      (...args: A): void => {
+        if (this.#actor.getSnapshot().status !== "active") return
+        try {
+          run(...args)
+        } catch (error) {
+          this.#failure = error
+          this.#actor.send({ type: "FAIL" })
+        }
+      }
     return {
       evalId: request.evalId,
       tenant: session.tenant,
       timeoutMs: timeoutMs === Infinity ? undefined : timeoutMs,
       request: (seq, isResident) => this.#message(request, seq, isResident),
       isUnseen: () => {
-        const { output, queue, tools, isParked } = current()
+        const running = this.#running
+        if (running?.request !== request) return false
+        const { output, queue, tools, isParked } = running
         return output.length === 0 && queue.length === 0 && tools === undefined && !isParked
       },
-      onBegun: () => {
+      onBegun: guarded(() => {
         current().begunAt = this.#context.clock.now()
-      },
-      onParked: () => {
+      }),
+      onParked: guarded(() => {
         current().isParked = true
-      },
-      onOutput: (output) => this.#onOutput(current(), output),
-      onToolCall: (call: ToolCall) => this.#toolCallsOf(current()).start(call),
-      onOutcome: (message) => {
+      }),
+      onOutput: guarded((output: OutputMessage) => this.#onOutput(current(), output)),
+      onToolCall: guarded((call: ToolCall) => this.#toolCallsOf(current()).start(call)),
+      onOutcome: guarded((message: WorkerOutcome) => {
         const running = current()
         const { status } = message
         const because = this.#stopBecause
+        running.omittedBytes = message.omittedBytes
+        if (message.cancelled !== undefined) dropWrites(running, message.cancelled)
         end(() =>
           status === "interrupted" || status === "timeout"
             ? this.#finishStopped(running, status, because)
             : this.#finishByItself(running, message),
         )
-      },
-      onStopped: (how, by) => {
+      }),
+      onStopped: guarded((how: "interrupted" | "timeout", by: string) => {
         const running = current()
         const because = this.#stopBecause ?? (by === "native-code" ? by : undefined)
         end(() => this.#finishStopped(running, how, because))
-      },
-      onLost: (because) => {
+      }),
+      onLost: guarded((because: string) => {
         const running = current()
         end(() => this.#finishCrashed(running, because))
-      },
+      }),
     }
   }
 
@@ -463,7 +492,9 @@ export class Shell {
     return message
   }
 
-  #onOutput(running: Running, { stream, text, seq }: OutputMessage): void {
+  #onOutput(running: Running, { stream, text, seq, omittedBytes }: OutputMessage): void {
+    running.omittedBytes = omittedBytes
+    if (text === "") return
     const chunk: OutputChunk = { stream, text, seq }
     running.outputBytes += text.length
     running.output.push(chunk)
@@ -566,6 +597,16 @@ function valueOf(message: WorkerOutcome): NonNullable<Outcome["value"]> {
       decoded ??= { value: decodeForEmbedder(data) }
       return decoded.value
     },
+  }
+}
+
+/** Takes writes out of the queue whose callers were told that they failed. */
+function dropWrites({ queue, callIds }: Running, dropped: readonly number[]): void {
+  for (const callId of dropped) {
+    const at = callIds.indexOf(callId)
+    if (at === -1) continue
+    queue.splice(at, 1)
+    callIds.splice(at, 1)
   }
 }
 

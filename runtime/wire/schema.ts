@@ -128,7 +128,8 @@ export const toWorker = {
 export const fromWorker = {
   hello: message(64, { version: int, host: str, worker: int, token: str }),
   parked: message(65, { evalId: str }),
-  output: message(66, { evalId: str, stream: oneOf("stdout", "stderr"), text: str, seq: int }),
+  /** What was written, and the bytes that were written since the eval began and are not kept; the text may be empty. */
+  output: message(66, { evalId: str, stream: oneOf("stdout", "stderr"), text: str, seq: int, omittedBytes: int }),
   toolCall: message(67, { session: str, evalId: str, callId: int, name: str, bytes }),
   outcome: message(68, {
     seq: int,
@@ -155,6 +156,8 @@ export const fromWorker = {
     exitCode: optional(int),
     rejected: optional(list(rejected)),
     abandoned: optional(list(record({ kind: str }))),
+    /** Call ids of writes that their callers were told had failed: the cancel takes another way and may come later. */
+    cancelled: optional(list(int)),
   }),
   /** The eval was revoked or settled before it began: nothing of it ran. */
   skipped: message(69, { seq: int, evalId: str }),
@@ -186,7 +189,8 @@ export const fromHost = {
     callId: int,
     session: str,
     evalId: str,
-    op: oneOf("atPut", "removeKey", "clear"),
+    /** "cancel": the caller of the write with this call id was told that it failed, so it must not be applied. */
+    op: oneOf("atPut", "removeKey", "clear", "cancel"),
     key: str,
     what: str,
     bytes,

@@ -19,7 +19,8 @@ export interface SyncRequest {
   callId: number
   session: string
   evalId: string
-  op: "atPut" | "removeKey" | "clear"
+  /** "cancel" takes back the write of that call id, whose caller does not wait any more; nobody waits for its answer. */
+  op: "atPut" | "removeKey" | "clear" | "cancel"
   key: string
   /** Why the value could not be encoded; empty when `bytes` hold it. */
   what: string

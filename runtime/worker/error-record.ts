@@ -62,6 +62,15 @@ function framesOf(stack: string, resident: Resident): Frame[] {
   return frames
 }
 
+/** A stack's frames as session code sees them: as V8 writes them, of user code only, at their places in the source. */
+export function shownFrames(raw: string, resident: Resident): string {
+  let text = ""
+  for (const { name, file, line, column } of framesOf(raw, resident)) {
+    text += name === undefined ? `\n    at ${file}:${line}:${column}` : `\n    at ${name} (${file}:${line}:${column})`
+  }
+  return text
+}
+
 /** The place of a frame in the eval's own source, as a span of one character. */
 function spanOf(frame: Frame | undefined, { text, file, line }: Source): Span | undefined {
   if (frame === undefined || frame.file !== file) return undefined

@@ -15,6 +15,7 @@ import {
   opOutput,
   opRandom,
   opSettled,
+  opStack,
   opTimeOrigin,
   opTimerClear,
   opTimerSet,
@@ -35,7 +36,7 @@ import { packValue } from "../wire/values/pack.ts"
 import type { PackedInput } from "../wire/values/pack.ts"
 import { bundleRealmScript } from "./bundle.ts"
 import { CompileCache } from "./compile-cache.ts"
-import { errorRecord, kindRecord, syntaxErrorRecord } from "./error-record.ts"
+import { errorRecord, kindRecord, shownFrames, syntaxErrorRecord } from "./error-record.ts"
 import { Realm } from "./realm.ts"
 import { Resident } from "./resident.ts"
 import { RunningEval } from "./running-eval.ts"
@@ -345,6 +346,7 @@ class Worker {
       abandoned: evl.abandoned.length > 0 ? evl.abandoned : undefined,
       realmKept: rest.realmKept ?? true,
       times: [compiledAt - begunAt, Math.max(0, ranAt - compiledAt), now - Math.max(ranAt, compiledAt)],
+      cancelled: evl.cancelled.length > 0 ? evl.cancelled : undefined,
     }
     // Behind it others wait on this thread: theirs will soon follow.
     if (this.#queue.length > 0) this.#link.sendSoon("outcome", outcome)
@@ -365,6 +367,8 @@ class Worker {
         // The realm's own array, made for this call.
         randomFillSync(payload as Uint8Array)
         return undefined
+      case opStack:
+        return resident === undefined ? "" : shownFrames(String(a), resident)
       case opCurrent:
         return isRunning ? evl.message.evalId : undefined
       case opTimerClear:
@@ -486,6 +490,9 @@ class Worker {
     for (;;) {
       const left = deadline - performance.now()
       if (left <= 0 || Atomics.wait(words, WAITING, 1, left) === "timed-out") {
+        // The shell may take the write yet: whatever ends this eval, it must not be applied behind the back of code that was refused.
+        evl.cancelled.push(callId)
+        port.postMessage({ callId, session, evalId, op: "cancel", key, what: "", bytes: new Uint8Array(0) })
         return `session_unresponsive: The shell did not take the write within ${syncCallTimeoutMs} ms.`
       }
       const reply = this.#receive(callId)

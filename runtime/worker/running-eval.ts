@@ -20,6 +20,8 @@ export class RunningEval {
   readonly toolCalls = new Set<number>()
   /** Queued writes as the shell has them, without their values. */
   readonly queue: { op: "atPut" | "removeKey" | "clear"; key: string }[] = []
+  /** Call ids of writes whose answer came too late: their code was told that they failed. */
+  readonly cancelled: number[] = []
   readonly abandoned: { kind: string }[] = []
   compiled: Compiled | undefined
   isParked = false
@@ -34,6 +36,7 @@ export class RunningEval {
   readonly #outputBytesMax: number
   readonly #send: (chunk: OutputChunkMessage) => void
   #outputBytes = 0
+  #omittedSent = 0
   #seq = 0
   #stream: "stdout" | "stderr" = "stdout"
   #text = ""
@@ -58,7 +61,8 @@ export class RunningEval {
     const bytes = Buffer.byteLength(text)
     const room = this.#outputBytesMax - this.#outputBytes
     if (bytes > room) {
-      const kept = cutUtf8(text, room)
+      // A character has at least one byte: what is beyond that many is not looked at.
+      const kept = cutUtf8(text.slice(0, Math.max(room, 0)), room)
       this.omittedBytes += bytes - Buffer.byteLength(kept)
       text = kept
     }
@@ -67,9 +71,13 @@ export class RunningEval {
     if (this.#text.length >= flushChars) this.flush()
   }
 
+  /** Sends what was written, and how much was not kept: the eval's thread may be killed before an outcome could say it. */
   flush(): void {
-    if (this.#text === "") return
-    this.#send({ evalId: this.message.evalId, stream: this.#stream, text: this.#text, seq: this.#seq++ })
+    const { omittedBytes } = this
+    if (this.#text === "" && omittedBytes === this.#omittedSent) return
+    this.#omittedSent = omittedBytes
+    const seq = this.#text === "" ? this.#seq : this.#seq++
+    this.#send({ evalId: this.message.evalId, stream: this.#stream, text: this.#text, seq, omittedBytes })
     this.#text = ""
   }
 

@@ -52,6 +52,27 @@ test("beyond the limit is cut at a whole character, and what was cut is counted 
   expect(exact.omittedBytes).toBe(0)
 })
 
+test.each([
+  ["console.log(text)", 1],
+  ["console.log('a %s', text)", 3],
+  ["console.log(text, { a: 1 })", 10],
+  ["console.log('%%', text)", 3],
+])("one line of 50 MB is cut and counted whole: %s", async (code, more) => {
+  const session = await under.open()
+  const outcome = await session.eval(`((text) => ${code})("x".repeat(50_000_000))`)
+  expect(outcome.status).toBe("ok")
+  expect(Buffer.byteLength(textOf(outcome.output))).toBe(1_000)
+  expect(outcome.omittedBytes + 1_000).toBe(50_000_000 + more)
+})
+
+test("what was cut is counted also when the eval is killed", async () => {
+  const session = await under.open()
+  const { outcome } = await under.computing(session, `console.log("x".repeat(5_000)); for (;;);`)
+  await session.interrupt()
+  const { status, omittedBytes } = await outcome
+  expect({ status, omittedBytes }).toEqual({ status: "interrupted", omittedBytes: 4_001 })
+})
+
 test("once cut stays cut: nothing later slips into room that a cut character left", async () => {
   const session = await under.open()
   const outcome = await session.eval(`console.log("x".repeat(998) + "€"); console.log(1); console.log(2)`)

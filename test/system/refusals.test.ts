@@ -36,3 +36,41 @@ test("options of a later version are unsupported", async () => {
   expect((await refusal(Nacre.start({ store: {} } as never))).kind).toBe("unsupported")
   expect((await refusal(under.nacre.open({ workspace: "other" } as never))).kind).toBe("unsupported")
 })
+
+test("after close everything but identity and display is session_not_found, also through a view taken before", async () => {
+  const session = await under.open()
+  await session.eval("let x = 1")
+  const view = session.bindings
+  await session.close()
+  const uses: [string, () => unknown][] = [
+    ["bindings", () => session.bindings],
+    ["view.at", () => view.at("x")],
+    ["view.keys", () => view.keys()],
+    ["view.size", () => view.size],
+    ["view.includesKey", () => view.includesKey("x")],
+    ["view.info", () => view.info("x")],
+    ["resolve", () => session.resolve("x")],
+    ["outcome", () => session.outcome("evl_1")],
+    ["interrupt", () => session.interrupt()],
+    ["interrupt by id", () => session.interrupt("evl_1")],
+    ["eval", () => session.eval("1")],
+    ["run", () => session.run("1")],
+    ["reset", () => session.reset()],
+    ["fork", () => session.fork()],
+    ["mark", () => session.mark("m")],
+    ["rollback", () => session.rollback("m")],
+  ]
+  for (const [name, use] of uses) {
+    const kind = await (async () => use())().then(
+      () => "answered",
+      (error: unknown) => (error as { kind: string }).kind,
+    )
+    expect([name, kind]).toEqual([name, "session_not_found"])
+  }
+  await session.close()
+  expect([session.kind, String(session), session.isClosed]).toEqual([
+    "unknown",
+    `Session(unknown: ${session.id})`,
+    true,
+  ])
+})

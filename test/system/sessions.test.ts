@@ -298,3 +298,20 @@ describe("outcomes", () => {
     expect(await session.run("typeof ran")).toBe("undefined")
   })
 })
+
+test.each([
+  ["a promise", `Promise.resolve(7)`, "7"],
+  ["a promise of a subclass", `class Mine extends Promise {}; Mine.resolve(7)`, "7"],
+  ["a promise after an await", `await null; Promise.resolve(7)`, "7"],
+  ["an awaited thenable", `await { then(done) { done(7) } }`, "7"],
+  ["a thenable", `globalThis.asked = 0; ({ get then() { asked++; return () => {} } })`, "{ then: [Getter] }"],
+  ["a thenable after an await", `await null; ({ then() {} })`, "{ then: [Function: then] }"],
+  ["a hostile proxy", `new Proxy({ a: 1 }, { get() { throw new Error("trap") } })`, "{ a: 1 }"],
+])(
+  "as a result, %s is what a REPL shows: promises are awaited, other thenables are values",
+  async (_what, code, text) => {
+    const session = await under.open()
+    const outcome = await session.eval(code)
+    expect([outcome.status, outcome.error?.message, outcome.value?.text]).toEqual(["ok", undefined, text])
+  },
+)

@@ -180,14 +180,6 @@ describe("a tool call", () => {
     expect(await outcome).toMatchObject({ status: "ok", abandoned: [] })
     expect(await session.run("done")).toBe(1)
   })
-
-  test("of an unknown name is an ordinary TypeError", async () => {
-    const session = await under.open()
-    expect(await session.eval(`await tools.nonsense()`)).toMatchObject({
-      status: "threw",
-      error: { name: "TypeError" },
-    })
-  })
 })
 
 test("a session runs only so many calls at once, in order, and answers all", async () => {
@@ -234,4 +226,41 @@ test("many sessions can be parked at one instant and all finish", async () => {
   await until("every session to be parked or ended", () => parked === 60 || undefined)
   open.open()
   for (const outcome of await Promise.all(outcomes)) expect(outcome).toMatchObject({ status: "ok", value: { data: 1 } })
+})
+
+test("a tool that fails has its place in the caller's source, whoever catches it, and no path of the embedder", async () => {
+  const session = await under.open({
+    tools: {
+      fails: () => {
+        throw new RangeError("no")
+      },
+    },
+  })
+  const source = `const before = 1\nasync function ask() {\n  return tools.fails()\n}\nawait ask()`
+  const outcome = await session.eval(source, { file: "mine.ts" })
+  expect(outcome.value).toBeUndefined()
+  expect(outcome).not.toHaveProperty("value")
+  expect(outcome.error).toMatchObject({ name: "RangeError", message: "no" })
+  expect(outcome.error?.stack[0]).toEqual({ name: "ask", file: "mine.ts", line: 3, column: 16 })
+  expect(outcome.error?.spans).toHaveLength(1)
+  expect(JSON.stringify(outcome.error)).not.toMatch(/test\/system|node:/)
+  const shown = (await session.run(`let s; try { await ask() } catch (e) { s = e.stack } s`)) as string
+  expect(shown).toMatch(/^RangeError: no\n    at ask \(mine.ts:3:16\)/)
+})
+
+test("a tool that is missing is named, with those there are", async () => {
+  const session = await under.open({ tools: { one: () => 1, two: () => 2 } })
+  const outcome = await session.eval(`await tools.three(1)`)
+  expect(outcome.error).toMatchObject({ kind: "tool_not_found" })
+  expect(outcome.error?.message).toMatch(/^There is no tool 'three'; this session has: .*one, two/)
+  expect(outcome.error?.stack).toHaveLength(1)
+  expect(await session.run(`["one" in tools, "three" in tools, tools.then, JSON.stringify(tools)]`)).toEqual([
+    true,
+    false,
+    undefined,
+    "{}",
+  ])
+  expect(await session.run(`const t = tools; await t.two()`)).toBe(2)
+  await under.killHosts()
+  expect(await session.run(`await t.two()`)).toBe(2)
 })

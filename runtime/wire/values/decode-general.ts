@@ -1,4 +1,7 @@
-// The last step of an object in the general form, when all its slots have arrived: prototype, properties, then extensibility.
+// The last step of an object in the general form, when all its slots have arrived: properties, then extensibility.
+//
+// The prototype is set before, as soon as it exists and while it has no prototype of its own yet: the engine searches the chain above for
+// cycles each time, so that chains built from their far end would take time in the square of their length.
 
 import {
   arrayIsArray,
@@ -22,15 +25,15 @@ export interface General {
   readonly values: unknown[]
 }
 
+export function setGeneralPrototype(object: object, prototype: unknown, fail: (problem: string) => never): void {
+  if (prototype !== null && !isObject(prototype)) fail("a prototype that is no object")
+  // A proxy's trap would run if the chain were searched for cycles through it; the engine stops at it instead.
+  if (!setPrototype(object, rebasePrototype(prototype, object))) fail("a prototype that cannot be set")
+}
+
 export function finishGeneral(general: General, fail: (problem: string) => never): void {
   const { object, values, attributes, count } = general
-  let at = 0
-  if (general.hasPrototype) {
-    const prototype = values[at++]
-    if (prototype !== null && !isObject(prototype)) fail("a prototype that is no object")
-    // A proxy's trap would run if the chain were searched for cycles through it; the engine stops at it instead.
-    if (!setPrototype(object, rebasePrototype(prototype, object))) fail("a prototype that cannot be set")
-  }
+  let at = general.hasPrototype ? 1 : 0
   let isOdd = false
   for (let i = 0; i < count; i++) {
     const key = values[at++]

@@ -19,6 +19,7 @@ import {
   Uint8ArrayOf,
   withoutPrototype,
 } from "../../../stdlib/intrinsics.ts"
+import { withoutStackTraces } from "../../../stdlib/error-stack.ts"
 import type { ValueDecoder } from "./decoder.ts"
 import {
   opArguments,
@@ -114,8 +115,8 @@ function newArguments(): object {
 
 function newError(decoder: ValueDecoder): object {
   const constructor = nativeError(decoder.readText()) ?? decoder.fail("an unknown error class")
-  const error = constructAs(ErrorOf, [], constructor)
-  // The stack of the decoder is nobody's; the error's own follows among its properties.
+  const error = withoutStackTraces(() => constructAs(ErrorOf, [], constructor))
+  // The error's own stack follows among its properties.
   deleteOwn(error, "stack")
   return error
 }

@@ -22,7 +22,7 @@ import {
   ownHooks,
 } from "../../../stdlib/intrinsics.ts"
 import { makeProxy } from "../../../stdlib/proxy-record.ts"
-import { finishGeneral, isObject, type General } from "./decode-general.ts"
+import { finishGeneral, isObject, setGeneralPrototype, type General } from "./decode-general.ts"
 import { readBound, readClosure, readPrivate } from "./decode-closures.ts"
 import { decodeKind } from "./decode-kinds.ts"
 import { describedPrototype, Placeholder } from "./described.ts"
@@ -378,9 +378,12 @@ export class ValueDecoder {
         if (this.#arraysAreOpen === true) owner[at] = value
         else putOwn(owner, at, value)
         return
-      case awaitsGeneral:
+      case awaitsGeneral: {
+        const { hasPrototype, object } = frame.detail as General
+        if (at === 0 && hasPrototype) setGeneralPrototype(object, value, (problem) => this.fail(problem))
         owner[at] = value
         return
+      }
       case awaitsEntries:
         if (at % 2 === 0) frame.key = value
         else mapSet(owner as unknown as Map<unknown, unknown>, frame.key, value)

@@ -15,7 +15,7 @@ export type EncodeOutcome =
  *
  * `limitBytes` is an estimate from below, two for a slot and one for a character, after which the encoding ends as `tooLarge`.
  * `ephemerals`: with "reject" the first ephemeral ends the encoding; with "describe" it becomes a placeholder, for values that
- * are only looked at. `name` begins an ephemeral's path.
+ * are only looked at. `name` begins an ephemeral's path. `itemsMax` bounds the table's length, which decoding takes time for.
  */
 export function encodeValue(
   value: unknown,
@@ -23,11 +23,14 @@ export function encodeValue(
   limitBytes: number = Infinity,
   ephemerals: "reject" | "describe" = "reject",
   name: string = "",
+  itemsMax: number = Infinity,
 ): EncodeOutcome {
   const encoder = new ValueEncoder(hooks, ephemerals === "describe" ? "placeholder" : "stop", limitBytes)
+  encoder.itemsMax = itemsMax
   encoder.put(formatVersion)
   encoder.put(0)
   encoder.writeRoot(value, name)
+  encoder.exceeds(0)
   if (encoder.tooLarge) return { tooLarge: true }
   if (encoder.ephemeral !== undefined && ephemerals === "reject") return { ephemeral: encoder.ephemeral }
   return { table: encoder.table, chunks: encoder.chunks }

@@ -32,7 +32,7 @@ import {
 } from "../../../stdlib/intrinsics.ts"
 import type { PrivatesOfClass } from "../../../stdlib/privates.ts"
 import type { SourceRecord } from "../../../stdlib/stamp.ts"
-import { candidateBrand, opaqueBuiltin, type Brand } from "../../../stdlib/brands.ts"
+import { candidateBrand, hasLongChain, opaqueBuiltin, type Brand } from "../../../stdlib/brands.ts"
 import { isRecordedProxy } from "../../../stdlib/proxy-record.ts"
 import { wellKnownSymbolName } from "./symbols.ts"
 import { writeFunction, writeOther, writeProxy } from "./encode-kinds.ts"
@@ -71,6 +71,9 @@ const encodeHookNames = [
 /** Shapes remembered per prototype; a program's hot objects rarely alternate between more. */
 const recentShapesMax = 8
 
+/** Links of a prototype chain: class hierarchies have ten, and a question about an object walks all of them. */
+const prototypesMax = 1_000
+
 interface Shape {
   readonly index: number
   readonly keys: readonly string[]
@@ -86,6 +89,8 @@ export interface PrototypeInfo {
   readonly brand: Brand
   /** The built-in class on the chain whose internal state nobody can read, as in `Intl.Collator`. */
   readonly builtin: string | undefined
+  /** The chain has more links than anything but an attack: every question about such an object would walk all of it. */
+  readonly isTooDeep: boolean
   readonly shapes: Shape[]
   shapeCount: number
 }
@@ -106,6 +111,8 @@ export class ValueEncoder {
   /** Bytes written, estimated from below: two for a slot, one for a character. */
   weight = 0
   limit: number
+  /** Items of the table at most: what decoding takes time for. */
+  itemsMax = Infinity
   tooLarge = false
   ephemeral: { what: string; path: string } | undefined
   /** How many proxies of proxies are being written. */
@@ -183,7 +190,7 @@ export class ValueEncoder {
 
   /** Whether so many more bytes would be too many; then the encoding ends. */
   exceeds(bytes: number): boolean {
-    if (this.weight + bytes > this.limit) this.tooLarge = true
+    if (this.weight + bytes > this.limit || this.length > this.itemsMax) this.tooLarge = true
     return this.tooLarge
   }
 
@@ -236,15 +243,23 @@ export class ValueEncoder {
     else if (this.hooks.isProxy?.(object) === true) this.writeEphemeral(object, "a proxy")
     else if (typeof object === "function") writeFunction(this, object)
     else if (arrayIsArray(object)) {
-      if (!this.#writeArray(object)) writeOther(this, object, this.#prototypeOf(object), "array", undefined)
+      if (this.#writeArray(object)) return
+      const prototype = this.#prototypeOf(object)
+      if (prototype !== null && hasLongChain(prototype, prototypesMax)) this.#writeTooDeep(object)
+      else writeOther(this, object, prototype, "array", undefined)
     } else {
       const prototype = this.#prototypeOf(object)
       const info =
         prototype === ObjectPrototype ? this.#plain : prototype === null ? this.#null : this.infoOf(prototype)
+      if (info.isTooDeep) return this.#writeTooDeep(object)
       if (info.mode >= 0 && !info.hasPrivateNames && info.privates === undefined && this.#writeShaped(object, info))
         return
       writeOther(this, object, prototype, info.brand, info)
     }
+  }
+
+  #writeTooDeep(object: object): void {
+    this.writeEphemeral(object, `an object with more than ${prototypesMax} prototypes`)
   }
 
   #prototypeOf(object: object): object | null {
@@ -257,8 +272,9 @@ export class ValueEncoder {
     const known = mapGet(this.#prototypes, prototype)
     if (known !== undefined) return known
     const found = isRecordedProxy(prototype) ? undefined : this.hooks.classOf?.(prototype)
-    const brand = candidateBrand(prototype)
-    const builtin = brand === "ordinary" ? opaqueBuiltin(prototype) : undefined
+    const isTooDeep = hasLongChain(prototype, prototypesMax)
+    const brand = isTooDeep ? "ordinary" : candidateBrand(prototype)
+    const builtin = brand === "ordinary" && !isTooDeep ? opaqueBuiltin(prototype) : undefined
     const info: PrototypeInfo = {
       mode: found !== undefined && brand === "ordinary" && builtin === undefined ? protoClass : -1,
       className: found?.name ?? "",
@@ -266,6 +282,7 @@ export class ValueEncoder {
       privates: this.hooks.privatesOf?.(prototype),
       brand,
       builtin,
+      isTooDeep,
       shapes: newList(),
       shapeCount: 0,
     }
@@ -433,6 +450,7 @@ function newPrototypeInfo(mode: number): PrototypeInfo {
     privates: undefined,
     brand: "ordinary",
     builtin: undefined,
+    isTooDeep: false,
     shapes: newList(),
     shapeCount: 0,
   }

@@ -50,9 +50,12 @@ const builtinPrototypes: ReadonlySet<object> = new Set<object>(
   ].map((constructor) => constructor.prototype as object),
 )
 
+/** Links looked at: beyond it the encoder refuses the object. */
+const chainMax = 1_000
+
 function nearestBuiltin(prototype: object): object | undefined {
   let link: object | null = prototype
-  while (link !== null && !types.isProxy(link)) {
+  for (let count = 0; count < chainMax && link !== null && !types.isProxy(link); count++) {
     if (builtinPrototypes.has(link)) return link
     link = Object.getPrototypeOf(link) as object | null
   }

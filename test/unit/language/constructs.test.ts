@@ -172,7 +172,7 @@ table("statements", [
   ["await in a pattern with holes", ["const [a, , b] = await [1, 2, 3]", "[a, b]"], [1, 3]],
   ["await in a block", ["{ let p = await 1; p }"], 1],
   ["a promise as the result", ["Promise.resolve(6)"], 6],
-  ["a thenable as the result", ["({ then(f: (n: number) => void) { f(7) } })"], 7],
+  ["an awaited thenable", ["await { then(f: (n: number) => void) { f(7) } }"], 7],
   ["a rejected promise", ["Promise.reject(new TypeError('no'))"], "TypeError: no"],
   [
     "import() has a clear error",

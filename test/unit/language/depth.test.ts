@@ -23,3 +23,17 @@ test.each([
 ])("not too deep: %s", (_what, source) => {
   expect(parse(source).valid).toBe(true)
 })
+
+test("a text with five thousand errors is refused with the first of them", () => {
+  const parsed = parse("let a = 1\n".repeat(5_000))
+  expect(parsed.valid).toBe(false)
+  if (!parsed.valid) {
+    expect(parsed.errors).toHaveLength(20)
+    expect(parsed.errors[0]).toMatchObject({ start: 14, end: 15 })
+  }
+})
+
+test("members of one name are no errors, wherever the class stands", () => {
+  expect(parse("f(() => class { a() { return 1 } a() { return 2 } })").valid).toBe(true)
+  expect(parse("let a; let a").valid).toBe(false)
+})

@@ -206,6 +206,14 @@ it("a parameter of another name is named", async () => {
   )
 })
 
+it("a parameter that a method does not have is refused by name", async () => {
+  const { ask } = connect()
+  await ask("initialize")
+  expect((await ask("eval", { code: "1", timeout: 5 })).error?.message).toMatch(
+    /^eval: params.timeout is unknown; known are: .*code/,
+  )
+})
+
 it("notifications describe their fields", () => {
   for (const { doc } of Object.values(notifications)) expect(doc).toMatch(/\.$/)
 })

@@ -127,3 +127,55 @@ test("a write that belongs to no eval under way is refused as eval_ended", async
   expect(shell.onSyncCall({ ...write, evalId: "evl_1" })).toMatchObject({ ok: false, kind: "eval_ended" })
   expect(await first).toMatchObject({ status: "timeout", committed: { set: ["x"] } })
 })
+
+test.each(["cancel first", "outcome first"])(
+  "a write that its caller was told had failed is not applied, whichever is heard first: %s",
+  async (order) => {
+    const { shell, jobs, session } = start()
+    const first = shell.eval("evl_1", "1", {})
+    const write = {
+      type: "syncCall" as const,
+      worker: 0,
+      session: "ses_a",
+      evalId: "evl_1",
+      op: "removeKey" as const,
+      key: "kept",
+      what: "",
+      bytes: new Uint8Array(0),
+    }
+    session.state.locals.set("kept", { readonly: false, held: "value", value: 1 })
+    session.state.locals.set("gone", { readonly: false, held: "value", value: 1 })
+    shell.onSyncCall({ ...write, callId: 1, key: "gone" })
+    shell.onSyncCall({ ...write, callId: 2 })
+    if (order === "cancel first") {
+      expect(shell.onSyncCall({ ...write, callId: 2, op: "cancel" })).toMatchObject({ ok: true })
+      jobs[0]!.onStopped("interrupted", "terminated")
+    } else {
+      jobs[0]!.onOutcome({ ...outcome, delta: undefined, evalId: "evl_1", status: "interrupted", cancelled: [2] })
+      expect(shell.onSyncCall({ ...write, callId: 2, op: "cancel" })).toMatchObject({ ok: false })
+    }
+    expect((await first).committed.removed).toEqual(["gone"])
+    expect([...session.state.locals.keys()]).toEqual(["kept"])
+  },
+)
+
+test("an invariant that breaks in a callback crashes the shell alone: the scheduler's stack does not unwind, and every eval ends once", async () => {
+  const { shell, jobs, events, exits } = start()
+  const first = shell.eval("evl_1", "1", {})
+  const second = shell.eval("evl_2", "2", {})
+  const third = shell.eval("evl_3", "3", {})
+  jobs[0]!.onOutcome({ ...outcome, evalId: "evl_1" })
+  expect(await first).toMatchObject({ status: "ok" })
+  await Promise.resolve()
+  expect(jobs).toHaveLength(2)
+  jobs[0]!.onOutput({ evalId: "evl_1", stream: "stdout", text: "late", seq: 0, omittedBytes: 0 })
+  expect(await second).toMatchObject({ evalId: "evl_2", status: "crashed", because: "shell-failed" })
+  expect(await third).toMatchObject({ evalId: "evl_3", status: "interrupted", because: "shell-failed" })
+  expect(String(exits[0])).toContain("a job outlived its eval")
+  expect(events).toMatchObject([{ type: "actor.crashed" }])
+  // What the scheduler still says of the dead shell's evals is nobody's.
+  jobs[1]!.onStopped("interrupted", "terminated")
+  jobs[1]!.onLost("host-killed")
+  expect(jobs[1]!.isUnseen()).toBe(false)
+  expect(exits).toHaveLength(1)
+})

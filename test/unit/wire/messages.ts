@@ -82,7 +82,7 @@ export const toWorkerSamples: Samples<typeof toWorker> = {
 export const fromWorkerSamples: Samples<typeof fromWorker> = {
   hello: { version: 1, host: "hst_a", worker: 0, token: "t" },
   parked: { evalId: "evl_a" },
-  output: { evalId: "evl_a", stream: "stderr", text: "text", seq: 0 },
+  output: { evalId: "evl_a", stream: "stderr", text: "text", seq: 0, omittedBytes: 0 },
   toolCall: { session: "ses_a", evalId: "evl_a", callId: 1, name: "t", bytes },
   outcome: {
     seq: 1,
@@ -100,6 +100,7 @@ export const fromWorkerSamples: Samples<typeof fromWorker> = {
     delta: sampleDelta,
     rejected: [{ op: "atPut", key: "x", kind: "binding_is_definition" }],
     queued: 0,
+    cancelled: [1],
     omittedBytes: 0,
     abandoned: [{ kind: "timeout" }],
     realmKept: true,

@@ -1,0 +1,56 @@
+// What session code sees when it looks at a stack: its own frames at their places in the source, and nothing of the machine.
+import { expect, test } from "vitest"
+import { useNacre } from "./nacre-under-test.ts"
+
+const under = useNacre()
+
+const internals = /node:|nacre:|file:|\$\$|\/|realm|worker|stdlib/
+
+test.each([
+  ["a new error", `new Error("mine").stack`],
+  ["a caught error of the engine", `let s; try { null.x } catch (e) { s = e.stack } s`],
+  ["an error of the runtime", `let s; try { Session.withId(1) } catch (e) { s = e.stack } s`],
+  ["a captured trace", `const o = {}; Error.captureStackTrace(o); o.stack`],
+  ["an error after an await", `await tools.echo(); new Error("mine").stack`],
+  ["an error of a tool", `let s; try { await tools.fails() } catch (e) { s = e.stack } s`],
+  ["an error of a timer", `await new Promise((ok) => setTimeout(() => ok(new Error("mine").stack), 1))`],
+])("%s", async (_what, code) => {
+  const session = await under.open({
+    tools: {
+      fails: () => {
+        throw new Error("no")
+      },
+      echo: () => 1,
+    },
+  })
+  const stack = (await session.run(code, { file: "mine.ts" })) as string
+  expect(stack.split("\n").slice(1).join("\n")).not.toMatch(internals)
+})
+
+test("frames have their names, files, lines and columns, across evals", async () => {
+  const session = await under.open()
+  await session.eval(`function inner() {\n  return new Error("mine").stack\n}`, { file: "first.ts" })
+  const stack = await session.run(`const outer = (): string => inner()\nouter()`, { file: "second.ts", line: 10 })
+  expect(stack).toBe("Error: mine\n    at inner (first.ts:2:10)\n    at outer (second.ts:10:29)\n    at second.ts:11:1")
+})
+
+test("an error that was shown in an outcome and is looked at later has the same frames, also after its host has died", async () => {
+  const session = await under.open()
+  const outcome = await session.eval(`let kept = new RangeError("mine"); throw kept`, { file: "mine.ts" })
+  expect(outcome.error?.stack).toEqual([{ file: "mine.ts", line: 1, column: 12 }])
+  const shown = "RangeError: mine\n    at mine.ts:1:12"
+  expect(await session.run("[_error.stack, kept.stack]")).toEqual([shown, shown])
+  await under.killHosts()
+  expect(await session.run("kept.stack")).toBe(shown)
+})
+
+test("looking at an error first does not take its positions from the outcome", async () => {
+  const session = await under.open()
+  const outcome = await session.eval(`const e = new Error("mine")\ne.stack\nthrow e`, { file: "mine.ts" })
+  expect(outcome.error?.stack).toEqual([{ file: "mine.ts", line: 1, column: 11 }])
+})
+
+test("a session may format stacks itself", async () => {
+  const session = await under.open()
+  expect(await session.run(`Error.prepareStackTrace = () => "own"; new Error("x").stack`)).toBe("own")
+})
