@@ -31,6 +31,8 @@ export interface CellOwner {
   bound(cell: Cell, isBound: boolean): void
   /** A workspace global, class of the registry or realm global; `undefined` when there is none of that name. */
   resolveFree(name: string): { value: unknown } | undefined
+  /** Whether the name is a global of the workspace, which an assignment never writes. */
+  isShared(name: string): boolean
 }
 
 export class Cell {
@@ -62,7 +64,13 @@ export class Cell {
     this.w = value
   }
 
+  /** The read of a compound assignment: a global is no binding, so there is nothing to assign to. */
   get w(): unknown {
+    if (this.state === "free" && this.owner.isShared(this.name)) {
+      throw new ReferenceErrorOfRealm(
+        `${this.name} is not defined in this session: it is a global, which Workspace.bind writes`,
+      )
+    }
     return this.v
   }
 

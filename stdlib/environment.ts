@@ -52,6 +52,8 @@ interface Definition {
 export interface EnvironmentOptions {
   /** Answers for a name that is no binding of the session. The default is the realm's global object. */
   resolveFree?(name: string): { value: unknown } | undefined
+  /** Whether a name is a global of the workspace. */
+  isShared?(name: string): boolean
   /** `import(specifier)`; the default rejects. */
   load?(specifier: unknown, options: unknown): Promise<unknown>
   /** Tells the engine's errors from other values without running user code. Without it messages are not put right where session code catches them. */
@@ -222,6 +224,10 @@ export class Environment implements CellOwner {
     this.#size += isBound ? 1 : -1
     if (isBound) this.#bound[cell.name] = cell
     else deleteProperty(this.#bound, cell.name)
+  }
+
+  isShared(name: string): boolean {
+    return this.#options.isShared?.(name) === true
   }
 
   resolveFree(name: string): { value: unknown } | undefined {

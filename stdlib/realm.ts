@@ -19,9 +19,12 @@ import {
   weakMapGet,
   weakMapSet,
   newList,
+  stringIndexOf,
+  stringSlice,
 } from "./intrinsics.ts"
 import type { Primitive } from "./intrinsics.ts"
-import { BindingsView, sealBindingsView } from "./bindings-view.ts"
+import { Asker } from "./asker.ts"
+import { BindingsView, sealBindingsView, viewText } from "./bindings-view.ts"
 import { brandOf } from "./brands.ts"
 import { Bridge, kindError, opExit, opSettled, opUncaught } from "./bridge.ts"
 import type { HostFunction } from "./bridge.ts"
@@ -33,9 +36,11 @@ import { recordAttributes } from "./attribute-record.ts"
 import { captureIntrinsics } from "./intrinsic-references.ts"
 import { defaultPreviewLimits, preview } from "./preview.ts"
 import { recordProxies } from "./proxy-record.ts"
-import { makeSession } from "./session.ts"
+import { OwnBindings } from "./own-bindings.ts"
+import { makeSessions } from "./session.ts"
 import { RealmTimers } from "./timers.ts"
 import { RealmTools, toolError } from "./tools.ts"
+import { makeWorkspace } from "./workspace.ts"
 import { decodeBindings, decodeValue } from "../runtime/wire/values/decode.ts"
 import { encodeValue } from "../runtime/wire/values/encode.ts"
 import { encodeBindings } from "../runtime/wire/values/groups.ts"
@@ -77,10 +82,10 @@ export function bootRealm(host: HostFunction, profile: string) {
   }
   recordProxies(realmGlobal)
   recordAttributes()
-  installGlobals(bridge, timers, { profile, exit, uncaught, clone })
+  installGlobals(bridge, timers, { profile, exit, uncaught, clone, textOf })
   const intrinsics = captureIntrinsics(realmGlobal)
 
-  const environment = new Environment({ resolveFree, onDefined, isNativeError })
+  const environment = new Environment({ resolveFree: resolveShared, isShared, onDefined, isNativeError })
   /** The last reference that meant nothing here. */
   let unresolved = ""
   const encodeHooks: EncodeHooks = {
@@ -104,6 +109,13 @@ export function bootRealm(host: HostFunction, profile: string) {
       return found
     },
   }
+  // For values that other sessions get: data, and references that mean the same in every realm of the workspace.
+  const sharingHooks: EncodeHooks = {
+    referenceOf(object) {
+      const travelling = travellingName(object)
+      return travelling === undefined ? undefined : `s:${travelling}`
+    },
+  }
   // For values that leave the session: a name of this realm means nothing where they go, so what only a name could stand for stays.
   const leavingHooks: EncodeHooks = { referenceOf: () => undefined, classOf: encodeHooks.classOf! }
   const decodeHooks: DecodeHooks = {
@@ -112,7 +124,11 @@ export function bootRealm(host: HostFunction, profile: string) {
       for (let at = 2; at < reference.length; at++) path += reference[at]!
       if (reference[0] === "d") note(path)
       const found =
-        reference[0] === "i" ? intrinsics.resolve(path) : reference[0] === "d" ? environment.read(path) : named[path]
+        reference[0] === "i"
+          ? intrinsics.resolve(path)
+          : reference[0] === "d"
+            ? environment.read(path)
+            : (named[path] ?? handleNamed(path))
       if (found === undefined) unresolved = reference
       return found as object | undefined
     },
@@ -131,15 +147,51 @@ export function bootRealm(host: HostFunction, profile: string) {
     return environment.kindOf(definition) === "definition" && environment.read(definition) === object
   }
 
-  sealBindingsView()
-  const source = { bridge, environment, held, encodeWrite }
+  const show = (value: unknown): string => preview(value, defaultPreviewLimits, textOf).text
+  sealBindingsView(show)
   const facts = { id: "", kind: "" }
-  const { Session, own } = makeSession(facts, source)
+  const asker = new Asker(bridge)
+  const shared = {
+    bridge,
+    asker,
+    evalMark: () => run,
+    names: {
+      // A name that only one session's realm gives a meaning to does not travel.
+      resolve: (reference: string) => (reference[0] === "s" ? sharedNamed(afterColon(reference)) : undefined),
+      isShared: (object: object) => travellingName(object) !== undefined,
+      isIntrinsic: (object: object) => intrinsics.nameOf(object) !== undefined,
+    },
+  }
+  const ownBindings = new OwnBindings({ bridge, environment, held, encodeWrite })
+  const sessions = makeSessions({
+    bridge: shared.bridge,
+    asker,
+    evalMark: shared.evalMark,
+    names: shared.names,
+    environment,
+    ownBindings,
+    facts,
+    resolveShared,
+    onMinted: (object, text) => name(text, object),
+  })
+  const { own } = sessions
+  const workspace = makeWorkspace({
+    bridge: shared.bridge,
+    asker,
+    evalMark: shared.evalMark,
+    names: shared.names,
+    encodeShared,
+    sessions: sessions.live,
+    currentSession: sessions.current,
+    singleton: (wanted) => (isOffered(wanted) ? (named[wanted] as object | undefined) : undefined),
+    show,
+  })
   const tools = new RealmTools(bridge, encodeArguments)
-  name("Session", Session)
-  name("Session.own", own)
   name("BindingsView", BindingsView)
-  name("Session.own.bindings", (own as { bindings: object }).bindings)
+  name("Workspace", workspace.Workspace)
+  name("Workspace.globals", workspace.globalsView)
+  name("Workspace.classes", workspace.classesView)
+  name("Transcript", workspace.Transcript)
 
   /** Definitions that encoded or decoded values referred to, since last asked. */
   let referenced: string[] = newList()
@@ -153,21 +205,95 @@ export function bootRealm(host: HostFunction, profile: string) {
     weakMapSet(singletons, object, text)
   }
 
-  /** How singletons show; ordinary values show by themselves. */
+  /** What an object is called in every realm of the workspace, if anything. */
+  function travellingName(object: object): string | undefined {
+    const singleton = weakMapGet(singletons, object)
+    if (singleton === undefined) return undefined
+    if (object === own) return `Session:${facts.kind}:${facts.id}`
+    if (object === sessions.ownView) return `View:${facts.kind}:${facts.id}`
+    return typeof object === "function" || singleton === "tools" ? undefined : singleton
+  }
+
+  /** What such a name means here. */
+  function sharedNamed(path: string): object | undefined {
+    const found = named[path] as object | undefined
+    return found !== undefined && travellingName(found) === path ? found : handleNamed(path)
+  }
+
+  /** A session or view of another, by "Session:kind:id" or "View:kind:id". */
+  function handleNamed(path: string): object | undefined {
+    const what = beforeColon(path)
+    if (what !== "Session" && what !== "View") return undefined
+    const rest = afterColon(path)
+    return what === "Session"
+      ? sessions.handle(beforeColon(rest), afterColon(rest))
+      : sessions.viewOf(beforeColon(rest), afterColon(rest))
+  }
+
+  let isShowingView = false
+  /** How singletons, sessions and views show; ordinary values show by themselves. */
   function textOf(object: object): string | undefined {
     const singleton = weakMapGet(singletons, object)
     if (singleton === undefined) return undefined
     if (object === own) return `Session(${facts.kind}: ${facts.id})`
-    return singleton === "tools" ? "tools" : undefined
+    const what = beforeColon(singleton)
+    if (what === "Session" && singleton !== "Session") {
+      const rest = afterColon(singleton)
+      return `Session(${beforeColon(rest)}: ${afterColon(rest)})`
+    }
+    if (typeof object === "function") return undefined
+    if (singleton === "tools" || singleton === "Workspace" || singleton === "Transcript") return singleton
+    // A view may hold itself.
+    if (isShowingView) return "BindingsView {…}"
+    isShowingView = true
+    const text = viewText(object as BindingsView, show)
+    isShowingView = false
+    return text
   }
 
-  function resolveFree(wanted: string): { value: unknown } | undefined {
-    if (wanted === "Session" || wanted === "BindingsView" || (wanted === "tools" && profile !== "minimal")) {
-      return { value: named[wanted] }
+  /** Whether the profile offers that name. */
+  function isOffered(wanted: string): boolean {
+    switch (wanted) {
+      case "Session":
+      case "BindingsView":
+      case "Workspace":
+        return true
+      case "tools":
+      case "Transcript":
+        return profile !== "minimal"
+      default:
+        return false
     }
+  }
+
+  /** Names that no session binds, in their order: globals, singletons, the class registry, the realm's own. */
+  function resolveShared(wanted: string): { value: unknown } | undefined {
+    if (isOffered(wanted)) return { value: named[wanted] }
+    const global = workspace.globals.lookup(wanted)
+    if (global !== undefined) return global
     const descriptor = descriptorOf(realmGlobal, wanted)
     if (descriptor !== undefined) return { value: (realmGlobal as Record<string, unknown>)[wanted] }
     return undefined
+  }
+
+  function isShared(wanted: string): boolean {
+    return workspace.globals.lookup(wanted) !== undefined
+  }
+
+  function encodeShared(key: string, value: unknown): unknown {
+    const encoded = encodeValue(value, sharingHooks, argumentBytesMax)
+    if ("tooLarge" in encoded) {
+      throw kindError("value_too_large", `The global '${key}' is larger than ${argumentBytesMax} bytes.`)
+    }
+    if ("ephemeral" in encoded) {
+      const { what, path } = encoded.ephemeral
+      const place = path === "" ? "" : ` (at ${path})`
+      throw kindError(
+        "value_not_transferable",
+        `The global '${key}' cannot hold ${what}${place}: globals hold data and sessions.`,
+      )
+    }
+    return encoded
   }
 
   function clone(value: unknown): unknown {
@@ -237,6 +363,9 @@ export function bootRealm(host: HostFunction, profile: string) {
       facts.kind = kind
       if (profile !== "minimal") name("tools", tools.makeTools(splitNames(toolList)))
     },
+
+    /** A value that comes with the answer to a question. */
+    deposit: (table: readonly Primitive[], chunks: readonly Uint8Array[]) => asker.deposit(table, chunks),
 
     // Building a realm from a checkpoint
 
@@ -448,6 +577,16 @@ function exitCodeOf(code: unknown): number {
 
 function isNativeError(value: unknown): boolean {
   return typeof value === "object" && value !== null && brandOf(value) === "error"
+}
+
+function beforeColon(text: string): string {
+  const at = stringIndexOf(text, ":")
+  return at === -1 ? text : stringSlice(text, 0, at)
+}
+
+function afterColon(text: string): string {
+  const at = stringIndexOf(text, ":")
+  return at === -1 ? "" : stringSlice(text, at + 1)
 }
 
 function splitNames(text: string): string[] {

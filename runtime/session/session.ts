@@ -8,11 +8,11 @@ import type { Tenant, WorkerSlot } from "../host/worker-slot.ts"
 import { checkMilliseconds, refuseUnknown } from "../options.ts"
 import { Shell } from "../shell/shell.ts"
 import type { EvalOptions, ShellContext, ShellSession } from "../shell/shell.ts"
-import { callingSession } from "../shell/tool-calls.ts"
+import { callingSession, sessionKey } from "../shell/tool-calls.ts"
 import type { Tool } from "../shell/tool-calls.ts"
 import { SessionBindings } from "./bindings.ts"
 import type { Outcome } from "./outcome.ts"
-import { SessionState, copyState, loseRealm, restoreState } from "./state.ts"
+import { SessionState, copyState, loseRealm, restoreState, takeChanges } from "./state.ts"
 
 export const sessionKinds = ["repl", "mcp", "lsp", "ide", "attach", "service", "unknown"] as const
 export type SessionKind = (typeof sessionKinds)[number]
@@ -29,10 +29,12 @@ const evalOptionNames: readonly (keyof EvalOptions)[] = [
 
 export interface SessionContext extends ShellContext {
   /** Starts the shell under the session supervisor; resolves when it is supervised. */
-  startShell(id: string, start: (context: StartContext) => ProcessLike): Promise<Process>
+  startShell(session: Session, start: (context: StartContext) => ProcessLike): Promise<Process>
   /** The session is closed: forget it. */
   onClosed(session: Session): void
   nextEvalId(): string
+  /** The generation of that workspace's globals. */
+  generationOf(workspace: string): number
   fork(session: Session, state: SessionState): Session
 }
 
@@ -90,6 +92,8 @@ export class Session implements Tenant, ShellSession {
   #isClosed = false
   #closing: Promise<void> | undefined
   #marks: Map<string, SessionState> | undefined
+  /** Milliseconds since the epoch when it was opened. */
+  readonly openedAt = Date.now()
   /** When it was last used, for idle closing and passivation. */
   lastUsedAt: number
   // As a tenant of workers:
@@ -134,6 +138,10 @@ export class Session implements Tenant, ShellSession {
   }
   get group(): string {
     return this.facts.group
+  }
+  /** Internal: of its workspace's globals. */
+  get generation(): number {
+    return this.#context.generationOf(this.facts.workspace)
   }
   /** Internal: the committed state, made at first use. */
   get state(): SessionState {
@@ -256,7 +264,9 @@ export class Session implements Tenant, ShellSession {
         throw new NacreError("mark_not_found", `Session '${this.id}' has no mark '${name}'; it has: ${known}.`)
       }
       this.worker?.evict(this)
-      return { lost: restoreState(this.state, marked) }
+      const lost = restoreState(this.state, marked)
+      this.#announce("rollback")
+      return { lost }
     })
   }
 
@@ -295,7 +305,16 @@ export class Session implements Tenant, ShellSession {
     const names = loseRealm(this.#state, reason)
     if (names.length === 0) return
     this.lostSince.push(...names)
-    this.#context.emit({ type: "bindings.lost", session: this.id, names, reason })
+    const { id: session, workspace } = this
+    this.#context.emit({ type: "bindings.lost", session, workspace, names, reason })
+    this.#announce("realm-lost")
+  }
+
+  #announce(because: "rollback" | "realm-lost"): void {
+    const { id: session, workspace, state } = this
+    const changes = takeChanges(state)
+    if (changes === undefined) return
+    this.#context.emit({ type: "bindings.changed", session, workspace, because, ...changes, commit: state.commit })
   }
 
   /** Internal: stops the shell of an idle session; the next message starts another. */
@@ -304,6 +323,7 @@ export class Session implements Tenant, ShellSession {
     if (shell === undefined || !shell.isIdle) return
     this.#shell = this.#starting = undefined
     void shell.close()
+    this.#announce("realm-lost")
   }
 
   /** Internal: for synchronous calls of session code. */
@@ -326,7 +346,7 @@ export class Session implements Tenant, ShellSession {
       throw new NacreError("source_too_large", `The source has ${source.length} characters; the limit is ${sourceMax}.`)
     }
     checkEvalOptions(options)
-    if (callingSession.getStore() === this.id && !this.isIdle) {
+    if (callingSession.getStore() === sessionKey(this) && !this.isIdle) {
       const message = `Session '${this.id}' waits for the tool call that requests this eval; run it in another session or after the call.`
       throw new NacreError("would_deadlock", message)
     }
@@ -350,7 +370,7 @@ export class Session implements Tenant, ShellSession {
 
   async #startShell(): Promise<Shell> {
     let shell: Shell | undefined
-    await this.#context.startShell(this.id, () => {
+    await this.#context.startShell(this, () => {
       let onExit: ((reason: "normal" | { error: unknown }) => void) | undefined
       const started = new Shell(this, this.#context, (error) => {
         if (this.#shell === started) this.#shell = this.#starting = undefined

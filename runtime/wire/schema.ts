@@ -11,7 +11,7 @@ import { bool, bytes, int, lazy, list, num, oneOf, optional, plain, record, str 
 import type { Check, Checked, Fields } from "./check.ts"
 
 /** Changes whenever a message changes; a host that says another one is refused at its handshake. */
-export const wireVersion = 1
+export const wireVersion = 2
 
 const definition = record({
   name: str,
@@ -101,6 +101,8 @@ export const toWorker = {
     atomic: bool,
     limits: list(int),
     checkpoint: optional(checkpoint),
+    /** The generation of the workspace's globals that its code must see at least. */
+    generation: optional(int),
   }),
   settle: message(2, { evalId: str, how: oneOf("interrupted", "timeout") }),
   toolResult: message(3, { session: str, callId: int, ok: bool, bytes, message: str, kind: str }),
@@ -152,9 +154,11 @@ export const toHost = {
   interrupt: message(129, { request: int, worker: int, seq: int, graceMs: int }),
   /** Keep the worker from beginning the evals of these sequence numbers. */
   fence: message(130, { request: int, worker: int, from: int, to: int }),
-  syncReply: message(131, { worker: int, callId: int, ok: bool, kind: str, message: str }),
+  syncReply: message(131, { worker: int, callId: int, ok: bool, kind: str, message: str, bytes: optional(bytes) }),
   shutdown: message(132, {}),
   ping: message(133, { nonce: int }),
+  /** Globals have been written: every thread must see that generation before the answer. */
+  generation: message(134, { request: int, generation: int }),
 } as const
 
 export const fromHost = {
@@ -168,14 +172,33 @@ export const fromHost = {
     callId: int,
     session: str,
     evalId: str,
-    op: oneOf("atPut", "removeKey", "clear"),
+    op: oneOf(
+      "atPut",
+      "removeKey",
+      "clear",
+      "find",
+      "info",
+      "sessions",
+      "keys",
+      "includes",
+      "read",
+      "global",
+      "globals",
+      "bind",
+      "unbind",
+      "show",
+    ),
     key: str,
     what: str,
     bytes,
+    target: optional(str),
+    version: optional(int),
   }),
   workerGone: message(197, { worker: int, entered: int, because: str }),
   /** The host is about to kill itself. */
   dying: message(198, { because: str, worker: int, entered: int }),
+  /** Every thread has seen the generation. */
+  generationSeen: message(199, { request: int }),
 } as const
 
 type Shape = Record<string, Check<unknown>>
