@@ -15,6 +15,7 @@ import {
   hasOwn,
   isSame,
   newList,
+  objectFreeze,
   realmGlobal,
 } from "./intrinsics.ts"
 
@@ -62,6 +63,10 @@ export interface EnvironmentOptions {
   onDefined?(name: string, value: unknown): void
 }
 
+/** For what is empty in most evals; making a list without a prototype takes longer than a short eval's own code. */
+const nothing: never[] = objectFreeze(newList<never>())
+const nothingPending: Record<string, undefined> = objectFreeze(createObject(null) as Record<string, undefined>)
+
 /** How a unit's statements ended, as far as they have. */
 export type RunState = { how: "running" } | { how: "ok"; value: unknown } | { how: "threw"; error: unknown }
 
@@ -74,13 +79,18 @@ export class Run {
   state: RunState = { how: "running" }
   ended: (() => void) | undefined = undefined
   /** By number of the definition: made and bound in this run. */
-  readonly reached: boolean[] = newList()
+  readonly reached: boolean[]
   /** Definitions made in this run whose statement has not been reached yet, by name. */
-  readonly pending: Record<string, { definition: Definition; index: number } | undefined> = createObject(null)
-  readonly redefined: string[] = newList()
+  readonly pending: Record<string, { definition: Definition; index: number } | undefined>
+  readonly redefined: string[]
 
   constructor(unit: Unit) {
     this.unit = unit
+    // Most submissions define nothing.
+    const defines = unit.groups.length > 0
+    this.reached = defines ? newList() : nothing
+    this.pending = defines ? createObject(null) : nothingPending
+    this.redefined = defines ? newList() : nothing
   }
 }
 
@@ -105,9 +115,9 @@ export class Environment implements CellOwner {
   /** For every name, the groups with a factory parameter of that name. */
   readonly #dependents: Record<string, UnitGroup[] | undefined> = createObject(null)
   readonly #options: EnvironmentOptions
-  /** What generated code calls, in definitions too. */
-  readonly #hooks: object
-  #touched: Cell[] = newList()
+  readonly #hooks: Hooks
+  readonly #touched: Cell[] = newList()
+  #touchedCount = 0
   #size = 0
   /** `_` and `_error`: names of the session but no bindings. */
   lastValue: unknown = undefined
@@ -117,7 +127,6 @@ export class Environment implements CellOwner {
     this.#options = options
     const { load, isNativeError } = options
     this.#hooks = {
-      __proto__: null,
       clean: (error: unknown) => {
         if (isNativeError !== undefined) cleanError(error, isNativeError)
         return error
@@ -177,7 +186,7 @@ export class Environment implements CellOwner {
       const { saved } = this.#bound[name]!
       if (saved === undefined || isBoundState(saved.state)) arrayPush(names, name)
     }
-    for (let index = 0; index < this.#touched.length; index++) {
+    for (let index = 0; index < this.#touchedCount; index++) {
       const { name, saved } = this.#touched[index]!
       if (saved !== undefined && isBoundState(saved.state) && this.#bound[name] === undefined) arrayPush(names, name)
     }
@@ -217,7 +226,7 @@ export class Environment implements CellOwner {
   // What cells ask
 
   touched(cell: Cell): void {
-    arrayPush(this.#touched, cell)
+    this.#touched[this.#touchedCount++] = cell
   }
 
   bound(cell: Cell, isBound: boolean): void {
@@ -441,9 +450,17 @@ export class Environment implements CellOwner {
 
   #call(run: Run, statements: NonNullable<Unit["run"]>): void {
     const { cells } = run.unit
-    const parameters: unknown[] = [this.#runHooks(run)]
-    for (let index = 0; index < cells.length; index++) arrayPush(parameters, this.cell(cells[index]!))
-    const returned: { v?: unknown } | Promise<{ v: unknown }> = apply(statements, undefined, parameters)
+    const hooks = new RunHooks(this.#hooks, run, this.#reachOf)
+    let returned: { v?: unknown } | Promise<{ v: unknown }>
+    // Calls with few names are nearly all; an argument list takes as long as such a call.
+    if (cells.length === 0) returned = statements(hooks)
+    else if (cells.length === 1) returned = statements(hooks, this.cell(cells[0]!))
+    else if (cells.length === 2) returned = statements(hooks, this.cell(cells[0]!), this.cell(cells[1]!))
+    else {
+      const parameters: unknown[] = [hooks]
+      for (let index = 0; index < cells.length; index++) arrayPush(parameters, this.cell(cells[index]!))
+      returned = apply(statements, undefined, parameters)
+    }
     if (hasOwn(returned, "v")) {
       const value = (returned as { v: unknown }).v
       if (isThenable(value)) void settleRun(run, value)
@@ -451,24 +468,15 @@ export class Environment implements CellOwner {
     } else void settleRun(run, returned, true)
   }
 
-  /** What the statements of a unit call besides. */
-  #runHooks(run: Run): object {
-    return {
-      __proto__: this.#hooks,
-      reach: (index: number) => this.#reach(run, index),
-      keep: (cell: Cell, value: unknown) => {
-        if (!isSame(cell.v, value) && run.state.how === "running") cell.w = value
-      },
-    }
-  }
+  readonly #reachOf = (run: Run, index: number): void => this.#reach(run, index)
 
   /**
    * Ends a run: settles names whose declaration was never reached and returns what changed. Call it once, when the eval has ended.
    */
   finish(run: Run, how: "ok" | "threw"): Finished {
     const { lexical, vars, groups } = run.unit
-    const dropped: string[] = newList()
-    const definitions: string[] = newList()
+    const dropped: string[] = groups.length > 0 ? newList() : nothing
+    const definitions: string[] = groups.length > 0 ? newList() : nothing
     for (let index = 0; index < lexical.length; index++) {
       const cell = this.cell(lexical[index]!)
       if (cell.state === "dead") restoreCell(cell)
@@ -499,22 +507,59 @@ export class Environment implements CellOwner {
 
   /** Reads the list of changed cells and forgets it. */
   #settle(): { assigned: string[]; removed: string[] } {
-    const assigned: string[] = newList()
-    const removed: string[] = newList()
-    const touched = this.#touched
-    this.#touched = newList()
-    for (let index = 0; index < touched.length; index++) {
-      const cell = touched[index]!
+    let assigned: string[] = nothing
+    let removed: string[] = nothing
+    const count = this.#touchedCount
+    this.#touchedCount = 0
+    for (let index = 0; index < count; index++) {
+      const cell = this.#touched[index]!
       const { state, name, saved } = cell
       cell.saved = undefined
       if (saved === undefined) continue
       const isUnchanged = state === saved.state && (!isBoundState(state) || isSame(cell.v, saved.value))
       if (state !== "definition" && saved.state === "definition") this.#forget(name)
       if (state === "local" || state === "readonly") {
-        if (!isUnchanged) arrayPush(assigned, name)
-      } else if (!isBoundState(state) && isBoundState(saved.state)) arrayPush(removed, name)
+        if (isUnchanged) continue
+        if (assigned === nothing) assigned = newList()
+        assigned[assigned.length] = name
+      } else if (!isBoundState(state) && isBoundState(saved.state)) {
+        if (removed === nothing) removed = newList()
+        removed[removed.length] = name
+      }
     }
     return { assigned, removed }
+  }
+}
+
+/** What generated code calls, in definitions too. */
+interface Hooks {
+  readonly clean: (error: unknown) => unknown
+  readonly load: (specifier: unknown, attributes: unknown) => Promise<unknown>
+  readonly meta: object
+}
+
+/** What the statements of one run call: those of an ended run change nothing any more. */
+class RunHooks implements Hooks {
+  readonly clean: Hooks["clean"]
+  readonly load: Hooks["load"]
+  readonly meta: object
+  readonly #run: Run
+  readonly #reach: (run: Run, index: number) => void
+
+  constructor({ clean, load, meta }: Hooks, run: Run, reach: (run: Run, index: number) => void) {
+    this.clean = clean
+    this.load = load
+    this.meta = meta
+    this.#run = run
+    this.#reach = reach
+  }
+
+  reach(index: number): void {
+    this.#reach(this.#run, index)
+  }
+
+  keep(cell: Cell, value: unknown): void {
+    if (!isSame(cell.v, value) && this.#run.state.how === "running") cell.w = value
   }
 }
 

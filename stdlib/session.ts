@@ -17,7 +17,6 @@ import {
 } from "./intrinsics.ts"
 import { kindError, opCurrent } from "./bridge.ts"
 import type { Bridge } from "./bridge.ts"
-import type { Asker } from "./asker.ts"
 import { mintView } from "./bindings-view.ts"
 import type { BindingsView } from "./bindings-view.ts"
 import type { Environment } from "./environment.ts"

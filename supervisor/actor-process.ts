@@ -85,13 +85,13 @@ class ActorProcess implements ProcessLike {
     return this.#options.describe?.(this.#actor) ?? describeSnapshot(snapshotOf(this.#actor))
   }
 
-  // As an observer
+  // As an observer, whose functions XState takes away from their object.
 
-  error(thrown: unknown): void {
+  readonly error = (thrown: unknown): void => {
     this.#end(reasonOfThrown(thrown))
   }
 
-  complete(): void {
+  readonly complete = (): void => {
     this.#end(this.#asked ?? (snapshotOf(this.#actor).status === "done" ? "normal" : "shutdown"))
   }
 

@@ -145,8 +145,9 @@ export class Host {
     }, cancelStart)
   }
 
+  /** Its end is decided, even where it has not come yet: whatever is sent to it now may die with it. */
   get isDead(): boolean {
-    return this.#isDead
+    return this.#isDead || this.#end !== undefined
   }
 
   /** Starts a worker thread, whose own connection reaches `door`. */

@@ -14,8 +14,12 @@ import type { Listener } from "./listener.ts"
 import { WorkerSlot } from "./worker-slot.ts"
 import type { Dispatched, HostPort, Job, Tenant, WorkerSlotHandlers } from "./worker-slot.ts"
 
-/** Evals sent ahead to one worker. At 8 the round trip is hidden behind work; more would only make recalls larger. */
-const pipelineDepth = 8
+/**
+ * Evals sent ahead to one worker. Half of them hide the round trip behind work; it is filled up again when half have ended, since the
+ * messages of one turn leave in one system call, which costs as much as all the rest of sending. More would only make recalls larger.
+ */
+const pipelineDepth = 16
+const refillDepth = pipelineDepth / 2
 /** Milliseconds of computing after which nothing more is put behind an eval, and what stands there is taken back. */
 const slowMs = 20
 /** Milliseconds of computing after which an eval counts as one that blocks its thread: another thread may then be started. */
@@ -308,7 +312,8 @@ export class Scheduler {
     const { tenant } = job
     const home = tenant.worker
     if (home !== undefined && home.state === "ready" && !home.host.isDead) {
-      if (this.#hasRoom(home) && (tenant.apart === 0 || isAlone(home))) return this.#dispatch(home, job)
+      const isNext = home.waiting.length === 0 && this.#hasRoom(home)
+      if (isNext && (tenant.apart === 0 || isAlone(home))) return this.#dispatch(home, job)
       // Waiting for a short while is cheaper than a rebuild, and what only the realm holds cannot move at all.
       if (tenant.holdsEphemerals || (tenant.apart === 0 && !home.isSlow)) {
         home.waiting.push(job)
@@ -331,7 +336,7 @@ export class Scheduler {
 
   #hasRoom(worker: WorkerSlot): boolean {
     const isUsable = worker.state === "ready" && !worker.host.isDead
-    return isUsable && worker.depth < pipelineDepth && !worker.isSlow && !worker.isRevoking
+    return isUsable && worker.depth < pipelineDepth && !worker.isSlow && !worker.isRevoking && worker.judgements === 0
   }
 
   #leastBusy(group: string): WorkerSlot | undefined {
@@ -437,8 +442,10 @@ export class Scheduler {
   }
 
   #onRoom(worker: WorkerSlot): void {
-    while (worker.waiting.length > 0 && this.#hasRoom(worker)) worker.dispatch(worker.waiting.shift()!)
-    if (this.#ready.size > 0) this.#pump()
+    if (worker.depth <= refillDepth) {
+      while (worker.waiting.length > 0 && this.#hasRoom(worker)) worker.dispatch(worker.waiting.shift()!)
+      if (this.#ready.size > 0) this.#pump()
+    }
     if (worker.depth === 0) this.#steal(worker)
     const slot = this.#hosts.get(worker.host)
     if (slot?.isFull) this.#recycleIfIdle(slot)
@@ -550,8 +557,16 @@ export class Scheduler {
     const isOpen = () => worker.find(dispatched.job.evalId) === dispatched
     let attempts = 0
     while (isOpen()) {
+      // It may settle the eval in the very moment in which its host decides to end it: until that is known, nothing new is sent to it.
+      worker.judgements += 1
       const { found } = await worker.host.interrupt(worker.index, dispatched.seq)
-      if (!isOpen()) return
+      // A thread that is being ended takes nothing more.
+      if (found === "terminating") return
+      worker.judgements -= 1
+      if (!isOpen()) {
+        if (worker.state === "ready") this.#onRoom(worker)
+        return
+      }
       if (found === "behind") {
         if (!dispatched.isOrphan) this.#abandon(worker, dispatched, "abandoned")
         // Once its turn comes it must not compute for nobody.

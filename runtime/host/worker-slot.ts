@@ -93,6 +93,8 @@ export class WorkerSlot {
   state: "starting" | "ready" | "gone" = "starting"
   /** The head has computed so long that nothing more is put behind it. */
   isSlow = false
+  /** Questions to its host that may end in the thread's death. */
+  judgements = 0
   /** Cancels the deadline that runs against it: to report when it starts, to be explained when its connection has closed. */
   cancelDeadline: () => void = () => {}
   /** Fenced evals that the worker has not confirmed to have skipped. */

@@ -27,6 +27,8 @@ const evalOptionNames: readonly (keyof EvalOptions)[] = [
   "principal",
 ]
 
+const noOptions: EvalOptions = {}
+
 export interface SessionContext extends ShellContext {
   /** Starts the shell under the session supervisor; resolves when it is supervised. */
   startShell(session: Session, start: (context: StartContext) => ProcessLike): Promise<Process>
@@ -187,9 +189,18 @@ export class Session implements Tenant, ShellSession {
    * never rejects for what the code did. Rejects at once with `session_not_found`, `queue_full`, `source_too_large`, `would_deadlock`,
    * `overloaded` or `invalid_options` when it is refused.
    */
-  async eval(source: string, options: EvalOptions = {}): Promise<Outcome> {
-    this.#checkEval(source, options)
-    const shell = await this.#ready()
+  eval(source: string, options: EvalOptions = noOptions): Promise<Outcome> {
+    try {
+      this.#checkEval(source, options)
+    } catch (error) {
+      return Promise.reject(error as Error)
+    }
+    const shell = this.#ready()
+    if (shell instanceof Shell) return this.#request(shell, source, options)
+    return shell.then((ready) => this.#request(ready, source, options))
+  }
+
+  #request(shell: Shell, source: string, options: EvalOptions): Promise<Outcome> {
     const evalId = this.#context.nextEvalId()
     this.lastUsedAt = this.#context.clock.now()
     if (options.timeoutMs === undefined && this.facts.evalTimeoutMs !== undefined) {
@@ -345,8 +356,9 @@ export class Session implements Tenant, ShellSession {
     if (source.length > sourceMax) {
       throw new NacreError("source_too_large", `The source has ${source.length} characters; the limit is ${sourceMax}.`)
     }
-    checkEvalOptions(options)
-    if (callingSession.getStore() === sessionKey(this) && !this.isIdle) {
+    if (options !== noOptions) checkEvalOptions(options)
+    const calling = callingSession.getStore()
+    if (calling !== undefined && calling === sessionKey(this) && !this.isIdle) {
       const message = `Session '${this.id}' waits for the tool call that requests this eval; run it in another session or after the call.`
       throw new NacreError("would_deadlock", message)
     }

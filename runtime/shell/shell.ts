@@ -27,7 +27,7 @@ import type { SessionState } from "../session/state.ts"
 import { decodeForEmbedder } from "../wire/values/embedder.ts"
 import type { QueuedWrite } from "../wire/mutations.ts"
 import type { WorkerOutcome } from "../wire/schema.ts"
-import { shellMachine } from "./machine.ts"
+import { shellLogic } from "./logic.ts"
 import { ToolCalls } from "./tool-calls.ts"
 import type { Tool } from "./tool-calls.ts"
 
@@ -98,13 +98,14 @@ interface Running {
   omittedBytes: number
   readonly queue: QueuedWrite[]
   queuedBytes: number
-  readonly tools: ToolCalls
+  /** Made at its first tool call. */
+  tools: ToolCalls | undefined
   begunAt: number
   isParked: boolean
   /** It has done something that others may have seen. */
   wasSeen: boolean
   /** Globals it has written. */
-  readonly globals: string[]
+  globals: string[] | undefined
   /** Set once, by whichever end came first. */
   end: (() => Outcome) | undefined
 }
@@ -114,7 +115,7 @@ export class Shell {
   readonly #context: ShellContext
   readonly #queue: (Eval | Operation)[] = []
   readonly #outcomes: Outcome[] = []
-  readonly #actor: Actor<typeof shellMachine>
+  readonly #actor: Actor<typeof shellLogic>
   #waitingEvals = 0
   #running: Running | undefined
   #isClosing = false
@@ -123,7 +124,7 @@ export class Shell {
   constructor(session: ShellSession, context: ShellContext, onExit: (error: unknown) => void) {
     this.session = session
     this.#context = context
-    this.#actor = createActor(shellMachine, { input: { shell: this } })
+    this.#actor = createActor(shellLogic, { input: { shell: this } })
     this.#actor.subscribe({
       complete: () => onExit(undefined),
       error: (error) => {
@@ -268,7 +269,9 @@ export class Shell {
   /** A global that the eval has written, for its outcome. */
   noteGlobal(evalId: string, name: string): void {
     const running = this.#running
-    if (running?.request.evalId === evalId && !running.globals.includes(name)) running.globals.push(name)
+    if (running?.request.evalId !== evalId) return
+    running.globals ??= []
+    if (!running.globals.includes(name)) running.globals.push(name)
   }
 
   /** Tells what has been committed since this was last called. */
@@ -287,18 +290,6 @@ export class Shell {
     const request = this.#takeEval()
     assert(request !== undefined, "a shell evaluates without a queued eval")
     const job = this.#job(request)
-    const { limits } = this.#context
-    const { id, workspace, tools: offered } = this.session
-    const principal = request.options.principal ?? this.session.principal
-    const tools = new ToolCalls(
-      { id, workspace, principal, tools: offered },
-      request.evalId,
-      limits,
-      this.#context.clock,
-      (result) => {
-        this.session.tenant.worker?.sendToolResult({ session: this.session.id, ...result })
-      },
-    )
     this.#running = {
       request,
       job,
@@ -307,11 +298,11 @@ export class Shell {
       omittedBytes: 0,
       queue: [],
       queuedBytes: 0,
-      tools,
+      tools: undefined,
       begunAt: 0,
       isParked: false,
       wasSeen: false,
-      globals: [],
+      globals: undefined,
       end: undefined,
     }
     try {
@@ -331,7 +322,7 @@ export class Shell {
     this.#stopBecause = undefined
     if (running !== undefined) {
       assert(running.end !== undefined, "an eval is drained before it has ended")
-      running.tools.abortAll()
+      running.tools?.abortAll()
       running.request.cancelSignal?.()
       let outcome: Outcome
       try {
@@ -418,7 +409,7 @@ export class Shell {
     const outcome = emptyOutcome(running.request.evalId, status, this.session.state.revision)
     outcome.output = running.output
     outcome.omittedBytes = running.omittedBytes
-    outcome.committed.globals = running.globals
+    if (running.globals !== undefined) outcome.committed.globals = running.globals
     outcome.durationMs = running.begunAt === 0 ? 0 : this.#context.clock.now() - running.begunAt
     outcome.lost = this.session.lostSince.splice(0)
     return outcome
@@ -447,7 +438,7 @@ export class Shell {
       request: (seq, isResident) => this.#message(request, seq, isResident),
       isUnseen: () => {
         const { output, queue, tools, isParked, wasSeen } = current()
-        return !wasSeen && output.length === 0 && queue.length === 0 && !tools.wasUsed && !isParked
+        return !wasSeen && output.length === 0 && queue.length === 0 && tools === undefined && !isParked
       },
       onBegun: () => {
         current().begunAt = this.#context.clock.now()
@@ -456,7 +447,7 @@ export class Shell {
         current().isParked = true
       },
       onOutput: (output) => this.#onOutput(current(), output),
-      onToolCall: (call: ToolCall) => current().tools.start(call),
+      onToolCall: (call: ToolCall) => this.#toolCallsOf(current()).start(call),
       onOutcome: (message) => {
         const running = current()
         const { status } = message
@@ -477,6 +468,20 @@ export class Shell {
         end(() => this.#finishCrashed(running, because))
       },
     }
+  }
+
+  #toolCallsOf(running: Running): ToolCalls {
+    const { id, workspace, tools } = this.session
+    const principal = running.request.options.principal ?? this.session.principal
+    return (running.tools ??= new ToolCalls(
+      { id, workspace, principal, tools },
+      running.request.evalId,
+      this.#context.limits,
+      this.#context.clock,
+      (result) => {
+        this.session.tenant.worker?.sendToolResult({ session: id, ...result })
+      },
+    ))
   }
 
   #message(request: Eval, seq: number, isResident: boolean): EvalRequest {
@@ -584,7 +589,7 @@ export class Shell {
     this.#context.emit({ type: "actor.crashed", actor: `shell of ${this.session.id}`, message: String(error) })
     if (running !== undefined) {
       this.#context.scheduler.stop(running.job, "interrupted")
-      running.tools.abortAll()
+      running.tools?.abortAll()
       running.request.resolve(this.#finishCrashed(running, "shell-failed"))
     }
     this.#settleQueue("shell-failed")

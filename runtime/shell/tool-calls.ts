@@ -62,11 +62,7 @@ export class ToolCalls {
     this.#answer = answer
   }
 
-  /** Whether the eval has called a tool at all. */
-  wasUsed = false
-
   start(call: ToolCall): void {
-    this.wasUsed = true
     if (this.#running.size >= this.#limits.toolCallsMax) {
       this.#waiting.push(call)
       return

@@ -1,14 +1,15 @@
 // The whole vocabulary between the embedder's process, a host's main thread and a worker: every message, in one place.
 //
 // A message is packed as an array, its code first and its fields in the order given here: [1, 7, "ses_a", …]. Both sides check
-// every message against this table. There are four directions:
+// every message against this table. Fields that are mostly absent stand at the end, where they take no room. There are four directions:
 //
 //   toWorker   embedder -> worker, over the worker's own socket: what to evaluate
 //   fromWorker worker -> embedder, the same socket: what came of it
 //   toHost     embedder -> host main thread, over the control channel: threads, interrupts, answers to synchronous calls
 //   fromHost   host main thread -> embedder, the same channel: readiness, heartbeat, lost threads, synchronous calls
-import { bool, bytes, int, lazy, list, num, oneOf, optional, plain, record, str } from "./check.ts"
-import type { Check, Checked, Fields } from "./check.ts"
+import { Misfit, bool, bytes, fieldsOf, int, lazy, list, num, oneOf, optional } from "./check.ts"
+import { packField, plain, record, str, unpackField, withoutAbsent } from "./check.ts"
+import type { Check, Checked, FieldTable, Fields } from "./check.ts"
 
 /** Changes whenever a message changes; a host that says another one is refused at its handshake. */
 export const wireVersion = 2
@@ -68,10 +69,10 @@ const checkpoint = record({
 const delta = record({
   /** Locals bound or assigned by the eval, with their attribute. */
   set: optional(list(local)),
-  removed: optional(list(str)),
-  cleared: optional(bool),
   /** Bindings with plain values. */
   plain: optional(list(plainBinding)),
+  removed: optional(list(str)),
+  cleared: optional(bool),
   /** Groups encoded again; each replaces what its names had before. */
   groups: optional(list(group)),
   /** Names that are bound to something that cannot be encoded. */
@@ -121,24 +122,24 @@ export const fromWorker = {
     text: str,
     inert: bool,
     valueType: str,
-    data: optional(bytes),
-    /** The result itself, when it is plain; `isPlain` says so. */
-    plain,
-    isPlain: bool,
-    /** Why the result does not travel as data: "too-large", or what it holds. */
-    withheld: optional(str),
-    error: optional(error),
-    exitCode: optional(int),
-    delta: optional(delta),
-    rejected: optional(list(rejected)),
     /** Queued writes that the eval sent to its shell; the shell must hold as many. */
     queued: int,
     omittedBytes: int,
-    abandoned: optional(list(record({ kind: str }))),
     /** False when the realm was thrown away with this eval. */
     realmKept: bool,
     /** Milliseconds in the worker: compile, run, and from then to this message. */
     times: list(num),
+    isPlain: bool,
+    /** The result itself, when it is plain; `isPlain` says so. */
+    plain,
+    delta: optional(delta),
+    data: optional(bytes),
+    /** Why the result does not travel as data: "too-large", or what it holds. */
+    withheld: optional(str),
+    error: optional(error),
+    exitCode: optional(int),
+    rejected: optional(list(rejected)),
+    abandoned: optional(list(record({ kind: str }))),
   }),
   /** The eval was revoked or settled before it began: nothing of it ran. */
   skipped: message(69, { seq: int, evalId: str }),
@@ -202,10 +203,8 @@ export const fromHost = {
 } as const
 
 type Shape = Record<string, Check<unknown>>
-export interface MessageType<S extends Shape = Shape> {
+export interface MessageType<S extends Shape = Shape> extends FieldTable {
   readonly code: number
-  readonly names: readonly string[]
-  readonly checks: readonly Check<unknown>[]
   readonly fields?: Fields<S>
 }
 export type Vocabulary = Record<string, MessageType>
@@ -222,7 +221,7 @@ export type Span = Checked<typeof span>
 export type WorkerOutcome = FieldsOf<typeof fromWorker.outcome>
 
 function message<S extends Shape>(code: number, shape: S): MessageType<S> {
-  return { code, names: Object.keys(shape), checks: Object.values(shape) }
+  return { code, ...fieldsOf(shape) }
 }
 
 export class SchemaError extends Error {
@@ -236,25 +235,34 @@ export function decoder<V extends Vocabulary>(vocabulary: V): (packed: unknown) 
     if (!Array.isArray(packed)) throw new SchemaError("A message must be an array.")
     const known = byCode.get(packed[0] as number)
     if (known === undefined) throw new SchemaError(`No message has the code ${String(packed[0])}.`)
-    const { names, checks } = known.row
-    const decoded: Record<string, unknown> = { type: known.type }
-    for (let index = 0; index < names.length; index++) {
-      const value: unknown = packed[index + 1]
-      if (!checks[index]!(value)) throw new SchemaError(`Message ${known.type}: field ${names[index]} is not valid.`)
-      decoded[names[index]!] = value
+    const { type, row } = known
+    const { names, checks, requiredCount } = row
+    const decoded: Record<string, unknown> = { type }
+    const count = Math.max(requiredCount, Math.min(names.length, packed.length - 1))
+    let index = 0
+    try {
+      for (; index < count; index++) decoded[names[index]!] = unpackField(checks[index]!, packed[index + 1])
+    } catch (error) {
+      throw inField(error, type, names[index]!)
     }
     return decoded as MessageOf<V>
   }
 }
 
 /** The packed form of a message, checked too: what we send is held to the same table. */
-export function encodeMessage<S extends Shape>(type: MessageType<S>, fields: Fields<S>): unknown[] {
-  const { names, checks } = type
-  const packed: unknown[] = [type.code]
-  for (let index = 0; index < names.length; index++) {
-    const value = (fields as Record<string, unknown>)[names[index]!]
-    if (!checks[index]!(value)) throw new SchemaError(`Message ${type.code}: field ${names[index]} is not valid.`)
-    packed.push(value)
+export function encodeMessage<S extends Shape>({ code, names, checks }: MessageType<S>, fields: Fields<S>): unknown[] {
+  const packed: unknown[] = [code]
+  let index = 0
+  try {
+    for (; index < names.length; index++) {
+      packed.push(packField(checks[index]!, (fields as Record<string, unknown>)[names[index]!]))
+    }
+  } catch (error) {
+    throw inField(error, String(code), names[index]!)
   }
-  return packed
+  return withoutAbsent(packed)
+}
+
+function inField(error: unknown, type: string, field: string): unknown {
+  return error instanceof Misfit ? new SchemaError(`Message ${type}: field ${field} is not valid.`) : error
 }

@@ -36,7 +36,6 @@ import { packValue } from "../wire/values/pack.ts"
 import type { PackedInput } from "../wire/values/pack.ts"
 import { bundleRealmScript } from "./bundle.ts"
 import { CompileCache } from "./compile-cache.ts"
-import type { Compiled } from "./compile-cache.ts"
 import { errorRecord, kindRecord, syntaxErrorRecord } from "./error-record.ts"
 import { Realm } from "./realm.ts"
 import { Resident } from "./resident.ts"
@@ -76,7 +75,6 @@ class Worker {
   /** The last evals that have ended: whose a late error is. */
   readonly #ended = new Map<number, { session: string; evalId: string }>()
   readonly #parked = new Map<string, RunningEval>()
-  readonly #compiled = new WeakMap<RunningEval, Compiled>()
   readonly #bundle: Script = bundleRealmScript()
   readonly #syncCalls: SyncCalls
   /** The eval that has ended but is being shown: a view that is part of its result may still be read. */
@@ -160,7 +158,7 @@ class Worker {
     }
     this.#current = evl
     this.#running.set(message.seq, evl)
-    this.#compiled.set(evl, compiled)
+    evl.compiled = compiled
     this.#als.run(evl.message.seq, () => resident.start(compiled, message.source, message.file))
     evl.times.ranAt = performance.now()
     // Microtasks, and whatever they start, get one turn before the eval is judged.
@@ -255,7 +253,10 @@ class Worker {
     if (shown !== undefined) outcome.error = shown
     if (evl.exitCode !== undefined) outcome.exitCode = evl.exitCode
     if (how === "ok") {
-      Object.assign(outcome, resident.previewResult(valueTextMax))
+      const { text, inert, valueType } = resident.previewResult(valueTextMax)
+      outcome.text = text
+      outcome.inert = inert
+      outcome.valueType = valueType
     }
     this.#shown = undefined
     if (message.atomic && how !== "ok") {
@@ -263,13 +264,18 @@ class Worker {
       outcome.realmKept = false
       this.#residents.delete(message.session)
     } else {
-      const { delta, rejected } = resident.commitEval(evl, this.#compiled.get(evl)!, how)
+      const { delta, rejected } = resident.commitEval(evl, evl.compiled!, how)
       if (how === "ok") {
         const result = resident.takeResult(valueDataBytesMax)
-        Object.assign(outcome, result)
-        // What cannot be kept must not leave an older `_` behind.
-        if ("withheld" in result) delta.lastValue = new Uint8Array(0)
-        else if ("data" in result) delta.lastValue = result.data
+        if ("isPlain" in result) {
+          outcome.isPlain = true
+          outcome.plain = result.plain
+        } else if ("data" in result) delta.lastValue = outcome.data = result.data
+        else {
+          outcome.withheld = result.withheld
+          // What cannot be kept must not leave an older `_` behind.
+          delta.lastValue = new Uint8Array(0)
+        }
       }
       if (how === "threw") delta.lastError = resident.encodeError(valueDataBytesMax) ?? new Uint8Array(0)
       outcome.delta = delta
@@ -312,21 +318,27 @@ class Worker {
     if (this.#ended.size > endedKept) this.#ended.delete(this.#ended.keys().next().value!)
     const { begunAt, compiledAt, ranAt } = evl.times
     const now = performance.now()
+    // Every field is named, so that all outcomes have one shape: packing reads them by name.
     this.#link.send("outcome", {
-      seq: evl.message.seq,
-      evalId: evl.message.evalId,
+      seq,
+      evalId,
       status,
-      text: "",
-      inert: true,
-      valueType: "undefined",
-      plain: undefined,
-      isPlain: false,
+      text: rest.text ?? "",
+      inert: rest.inert ?? true,
+      valueType: rest.valueType ?? "undefined",
+      data: rest.data,
+      plain: rest.plain,
+      isPlain: rest.isPlain ?? false,
+      withheld: rest.withheld,
+      error: rest.error,
+      exitCode: rest.exitCode,
+      delta: rest.delta,
+      rejected: rest.rejected,
       queued: evl.queue.length,
       omittedBytes: evl.omittedBytes,
-      realmKept: true,
+      abandoned: evl.abandoned.length > 0 ? evl.abandoned : undefined,
+      realmKept: rest.realmKept ?? true,
       times: [compiledAt - begunAt, Math.max(0, ranAt - compiledAt), now - Math.max(ranAt, compiledAt)],
-      ...(evl.abandoned.length > 0 && { abandoned: evl.abandoned }),
-      ...rest,
     })
   }
 

@@ -14,6 +14,7 @@ import type { Primitive } from "../../stdlib/intrinsics.ts"
 import { formatVersion } from "../wire/values/format.ts"
 import { packValue } from "../wire/values/pack.ts"
 import { foldQueue, validateWrites } from "../wire/mutations.ts"
+import type { Folded, FoldedWrite } from "../wire/mutations.ts"
 import type { Checkpoint, DefinitionRecord, Delta, Rejection } from "../wire/schema.ts"
 import { newScript } from "./compile-cache.ts"
 import type { Compiled } from "./compile-cache.ts"
@@ -31,6 +32,14 @@ interface Definition {
   readonly readsWhenMade: readonly string[]
   readonly hasPrivateNames: boolean
 }
+
+interface AppliedWrites {
+  readonly folded: Folded
+  readonly apply: ReadonlyMap<string, FoldedWrite>
+  readonly rejected: Rejection[]
+}
+
+const noWrites: AppliedWrites = { folded: { cleared: false, writes: new Map() }, apply: new Map(), rejected: [] }
 
 /** Groups shorter than this are compared as they are, longer ones by digest. */
 const comparedBytesMax = 64
@@ -128,17 +137,7 @@ export class Resident implements NameTable {
     const { api } = this.realm
     const { unit } = compiled
     const own = this.#definitionsOf(compiled, evl.message.file, evl.message.line)
-    const reached = new Set(copyStrings(api.reached()))
-    const candidate = new Map<string, { dependencies: readonly string[] }>()
-    for (const [name, { record }] of this.#definitions) candidate.set(name, record)
-    for (const [name, { record }] of own) if (reached.has(name) || isType(record.kind)) candidate.set(name, record)
-    const folded = foldQueue(evl.queue, { dropClears: how === "threw" })
-    const { apply, rejected } = validateWrites(folded, candidate)
-    if (folded.cleared) api.clear()
-    for (const [key, write] of apply) {
-      if ("put" in write) api.put(key, write.put)
-      else api.remove(key)
-    }
+    const { folded, apply, rejected } = evl.queue.length === 0 ? noWrites : this.#applyQueue(evl, own, how)
     const finished = api.finish(how === "ok" ? "ok" : "threw")
     const assigned = copyStrings(finished.assigned)
     const removed = copyStrings(finished.removed)
@@ -193,6 +192,23 @@ export class Resident implements NameTable {
     const realmOnly = this.#realmOnly(touched)
     if (realmOnly.length > 0) delta.realmOnly = realmOnly
     return { delta, rejected }
+  }
+
+  /** Folds the eval's queued writes and applies those that are valid. */
+  #applyQueue(evl: RunningEval, own: ReadonlyMap<string, Definition>, how: "ok" | "threw" | "exited"): AppliedWrites {
+    const { api } = this.realm
+    const reached = new Set(copyStrings(api.reached()))
+    const candidate = new Map<string, { dependencies: readonly string[] }>()
+    for (const [name, { record }] of this.#definitions) candidate.set(name, record)
+    for (const [name, { record }] of own) if (reached.has(name) || isType(record.kind)) candidate.set(name, record)
+    const folded = foldQueue(evl.queue, { dropClears: how === "threw" })
+    const { apply, rejected } = validateWrites(folded, candidate)
+    if (folded.cleared) api.clear()
+    for (const [key, write] of apply) {
+      if ("put" in write) api.put(key, write.put)
+      else api.remove(key)
+    }
+    return { folded, apply, rejected }
   }
 
   /** The result as text. Numbers and the like are written here; strings need the realm's quoting. */

@@ -4,6 +4,7 @@
 // and once `hasEnded` is set every outside call of that code is refused.
 import type { FieldsOf } from "../wire/schema.ts"
 import type { fromWorker, toWorker } from "../wire/schema.ts"
+import type { Compiled } from "./compile-cache.ts"
 import type { Resident } from "./resident.ts"
 
 export type EvalMessage = FieldsOf<typeof toWorker.eval>
@@ -20,6 +21,7 @@ export class RunningEval {
   /** Queued writes as the shell has them, without their values. */
   readonly queue: { op: "atPut" | "removeKey" | "clear"; key: string }[] = []
   readonly abandoned: { kind: string }[] = []
+  compiled: Compiled | undefined
   isParked = false
   hasEnded = false
   hasUncaught = false

@@ -83,9 +83,7 @@ export class Workspace {
       case "includes":
       case "read":
         return this.#read(op, target, key, call.version ?? 0)
-      case "atPut":
-      case "removeKey":
-      case "clear":
+      default:
         return refusal("internal", `'${op}' is for the shell.`)
     }
   }

@@ -2,7 +2,8 @@
 import { describe, expect, test } from "vitest"
 import { refusal, useNacre } from "./nacre-under-test.ts"
 
-const under = useNacre()
+// The sorted array alone has 400 MB, and is made from another one.
+const under = useNacre({ hosts: { min: 1, max: 2, memoryBytesMax: 2 * 1024 ** 3 } })
 
 /** Code that never lets its thread go, but can be stopped with it. */
 const endless = {

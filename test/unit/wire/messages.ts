@@ -43,6 +43,7 @@ export const sampleCheckpoint: Checkpoint = {
 
 export const sampleDelta: Delta = {
   set: [{ name: "x", readonly: true }],
+  plain: [{ name: "z", value: 1 }],
   removed: ["y"],
   cleared: false,
   groups: [{ names: ["x"], bytes }],
