@@ -67,7 +67,6 @@ export class OtherBindings implements ViewSource {
           : reference === "s:Session.own.bindings"
             ? self().view
             : services.names.resolve(reference),
-      isShared: services.names.isShared,
       isIntrinsic: services.names.isIntrinsic,
     }
   }

@@ -158,7 +158,6 @@ export function bootRealm(host: HostFunction, profile: string) {
     names: {
       // A name that only one session's realm gives a meaning to does not travel.
       resolve: (reference: string) => (reference[0] === "s" ? sharedNamed(afterColon(reference)) : undefined),
-      isShared: (object: object) => travellingName(object) !== undefined,
       isIntrinsic: (object: object) => intrinsics.nameOf(object) !== undefined,
     },
   }

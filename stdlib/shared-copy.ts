@@ -6,17 +6,20 @@
 // any harm to it.
 import {
   arrayIsArray,
+  ArrayPrototype,
   descriptorOf,
   isBufferView,
   mapEach,
   newList,
   objectFreeze,
   objectHasOwn,
+  ObjectPrototype,
   ownKeysOf,
   prototypeOf,
   setAdd,
   setEach,
   setHas,
+  setSize,
   SetOf,
   withoutPrototype,
 } from "./intrinsics.ts"
@@ -36,7 +39,6 @@ export interface SharedCopy {
 export interface SharedNames {
   /** What a reference in that value stands for here: a session, a view, a singleton; `undefined` for what does not travel. */
   resolve(reference: string): object | undefined
-  isShared(object: object): boolean
   isIntrinsic(object: object): boolean
 }
 
@@ -44,32 +46,50 @@ export interface SharedNames {
 export function decodeShared(key: string, isGroup: boolean, answered: AnsweredTable, names: SharedNames): SharedCopy {
   const { table, chunks } = answered
   const foreign = new SetOf<object>()
+  const shared = new SetOf<object>()
   const mark = (): object => {
     const object = withoutPrototype({})
     setAdd(foreign, object)
     return object
   }
-  const hooks = { resolveReference: (reference: string) => names.resolve(reference) ?? mark(), prototypeOf: mark }
-  if (!isGroup) return freezeShared(key, decodeValue(table, chunks, hooks), foreign, names)
+  const hooks = {
+    resolveReference(reference: string): object {
+      const found = names.resolve(reference)
+      if (found === undefined) return mark()
+      setAdd(shared, found)
+      return found
+    },
+    prototypeOf: mark,
+  }
+  if (!isGroup) return freezeShared(key, decodeValue(table, chunks, hooks), foreign, shared, names)
   const bindings = decodeBindings(table, chunks, hooks)
   for (let index = 0; index < bindings.length; index++) {
-    if (bindings[index]!.name === key) return freezeShared(key, bindings[index]!.value, foreign, names)
+    if (bindings[index]!.name === key) return freezeShared(key, bindings[index]!.value, foreign, shared, names)
   }
   throw kindError("internal", `The group of '${key}' does not hold it.`)
 }
 
-function freezeShared(key: string, root: unknown, foreign: Set<object>, names: SharedNames): SharedCopy {
+/** `foreign` stands for what did not travel, `shared` are objects of this realm that everyone has: both are met by identity. */
+function freezeShared(
+  key: string,
+  root: unknown,
+  foreign: ReadonlySet<object>,
+  shared: ReadonlySet<object>,
+  names: SharedNames,
+): SharedCopy {
   if (!isObjectLike(root)) return { value: root, isMutable: false }
   const seen = new SetOf<object>()
   const open: object[] = newList()
   let isMutable = false
+  const hasForeign = setSize(foreign) > 0
+  const hasShared = setSize(shared) > 0
   const refuse = (what: string): never => {
     throw kindError("value_not_transferable", `'${key}' holds ${what}, which cannot leave its session.`)
   }
   const visit = (value: unknown): void => {
-    if (!isObjectLike(value) || setHas(seen, value) || names.isShared(value)) return
+    if (!isObjectLike(value) || setHas(seen, value) || (hasShared && setHas(shared, value))) return
     if (typeof value === "function") refuse("a function")
-    if (setHas(foreign, value)) refuse("something that only its session has")
+    if (hasForeign && setHas(foreign, value)) refuse("something that only its session has")
     setAdd(seen, value)
     open[open.length] = value
   }
@@ -79,8 +99,10 @@ function freezeShared(key: string, root: unknown, foreign: Set<object>, names: S
     open.length -= 1
     if (isRecordedProxy(object)) refuse("a proxy")
     const prototype = prototypeOf(object)
-    if (prototype !== null && setHas(foreign, prototype)) refuse("an instance of a class of its session")
-    if (prototype !== null && !names.isIntrinsic(prototype)) visit(prototype)
+    if (prototype !== null && prototype !== ObjectPrototype && prototype !== ArrayPrototype) {
+      if (setHas(foreign, prototype)) refuse("an instance of a class of its session")
+      if (!names.isIntrinsic(prototype)) visit(prototype)
+    }
     if (arrayIsArray(object) && hasPlainItems(object, object.length)) {
       for (let index = 0; index < object.length; index++) visit(object[index])
       objectFreeze(object)

@@ -93,7 +93,12 @@ export function commitDelta(state: SessionState, delta: Delta): Change {
     const group = { bytes }
     for (const name of names) put(state, name, { readonly: readonlyOf(name), held: "bytes", group })
   }
-  for (const { name, what } of ephemeral) put(state, name, { readonly: readonlyOf(name), held: "realm", what })
+  for (const { name, what } of ephemeral) {
+    // Named again by every eval that looks at it: that is no change.
+    const before = state.locals.get(name)
+    const isSame = before?.held === "realm" && before.what === what && !set.some((local) => local.name === name)
+    if (!isSame) put(state, name, { readonly: readonlyOf(name), held: "realm", what })
+  }
   if (lastValue !== undefined) state.lastValue = lastValue
   if (lastError !== undefined) state.lastError = lastError
   state.realmOnly = realmOnly
