@@ -289,7 +289,7 @@ export function bootRealm(host: HostFunction, profile: string) {
       const place = path === "" ? "" : ` (at ${path})`
       throw kindError(
         "value_not_transferable",
-        `The global '${key}' cannot hold ${what}${place}: globals hold data and sessions.`,
+        `The global '${key}' would hold something that cannot leave its session: ${what}${place}. Globals hold data and sessions.`,
       )
     }
     return encoded

@@ -45,6 +45,7 @@ export class Connection {
   #own: OpenOptions = { kind: "repl" }
   #ownSession: Session | undefined
   #events: Events = "own"
+  readonly #workspace = "main"
   #unsubscribe: () => void = () => {}
 
   constructor(transport: Transport, context: ServeContext) {
@@ -221,10 +222,13 @@ export class Connection {
   }
 
   #onEvent(event: NacreEvent): void {
+    // What a connection opens is of the main workspace: a session of another one may have the same id.
+    const isOther = "workspace" in event && event.workspace !== this.#workspace
     if (this.#events === "own") {
-      if (!("session" in event) || event.type === "session.opened" || !this.#used.has(event.session)) return
+      if (isOther || !("session" in event) || event.type === "session.opened") return
+      if (event.session === undefined || !this.#used.has(event.session)) return
     }
-    if (event.type === "session.closed") this.#used.delete(event.session)
+    if (event.type === "session.closed" && !isOther) this.#used.delete(event.session)
     this.peer.notify("event", event)
   }
 }
