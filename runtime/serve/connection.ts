@@ -28,7 +28,7 @@ export interface ServeContext {
 }
 
 /** Which events a client asked for. */
-type Events = "none" | "own" | "all"
+type Events = "none" | "own" | "changes" | "all"
 
 type Initialize = Parameters<typeof openOptions>[0] & { session?: string | undefined; events?: Events | undefined }
 
@@ -221,13 +221,25 @@ export class Connection {
     }
   }
 
+  /** About a session that this connection has used, or what it shares with others; changes only for a client that follows them. */
+  #isWanted(event: NacreEvent): boolean {
+    switch (event.type) {
+      case "globals.changed":
+      case "transcript.shown":
+        return this.#events === "changes"
+      case "bindings.changed":
+        return this.#events === "changes" && this.#used.has(event.session)
+      case "session.opened":
+        return false
+      default:
+        return "session" in event && this.#used.has(event.session)
+    }
+  }
+
   #onEvent(event: NacreEvent): void {
     // What a connection opens is of the main workspace: a session of another one may have the same id.
     const isOther = "workspace" in event && event.workspace !== this.#workspace
-    if (this.#events === "own") {
-      if (isOther || !("session" in event) || event.type === "session.opened") return
-      if (event.session === undefined || !this.#used.has(event.session)) return
-    }
+    if (this.#events !== "all" && (isOther || !this.#isWanted(event))) return
     if (event.type === "session.closed" && !isOther) this.#used.delete(event.session)
     this.peer.notify("event", event)
   }

@@ -133,9 +133,9 @@ export const methods: Readonly<Record<string, Method>> = {
       },
       ...opening,
       events: {
-        oneOf: ["none", "own", "all"],
+        oneOf: ["none", "own", "changes", "all"],
         optional: true,
-        doc: 'Which `event` notifications to send; default "own": those about sessions that this connection has used.',
+        doc: 'Which `event` notifications to send; default "own": those about sessions that this connection has used, but for `bindings.changed`. "changes": these too, with `globals.changed` and `transcript.shown`.',
       },
     },
     result: {
