@@ -55,6 +55,8 @@ export interface OpenOptions {
   evalTimeoutMs?: number
   /** Milliseconds without an eval after which it is closed. Default: never. */
   idleMs?: number
+  /** Milliseconds after its last client has gone (`session.attachClient`) in which another may come, before it is closed. Default: it stays. */
+  graceMs?: number
 }
 
 const nacreOptionNames: readonly (keyof NacreOptions)[] = ["hosts", "limits", "tools", "onEvent"]
@@ -68,6 +70,7 @@ const openOptionNames: readonly (keyof OpenOptions)[] = [
   "isolation",
   "evalTimeoutMs",
   "idleMs",
+  "graceMs",
 ]
 
 const mainWorkspace = "main"
@@ -187,7 +190,7 @@ export class Nacre {
 
   /** What a session was opened with is fixed: asking for something else must not silently give what is there. */
   #refuseConflicts(live: Session, options: OpenOptions, facts: SessionFacts): void {
-    const fixed = ["profile", "kind", "principal", "evalTimeoutMs", "idleMs"] as const
+    const fixed = ["profile", "kind", "principal", "evalTimeoutMs", "idleMs", "graceMs"] as const
     const name =
       fixed.find((it) => options[it] !== undefined && live.facts[it] !== facts[it]) ??
       (options.isolation !== undefined && live.facts.group !== facts.group ? "isolation" : undefined) ??
@@ -490,6 +493,7 @@ export class Nacre {
     }
     checkMilliseconds("evalTimeoutMs", options.evalTimeoutMs)
     checkMilliseconds("idleMs", options.idleMs)
+    checkMilliseconds("graceMs", options.graceMs)
     const interactive = kind === "repl" || kind === "ide"
     return {
       id,
@@ -502,6 +506,7 @@ export class Nacre {
       // A person at a prompt decides for themselves how long to wait.
       evalTimeoutMs: options.evalTimeoutMs ?? (interactive ? Infinity : this.limits.evalTimeoutMs),
       idleMs: options.idleMs,
+      graceMs: options.graceMs,
     }
   }
 

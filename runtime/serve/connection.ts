@@ -32,12 +32,17 @@ type Events = "none" | "own" | "changes" | "all"
 
 type Initialize = Parameters<typeof openOptions>[0] & { session?: string | undefined; events?: Events | undefined }
 
+/** A connection may open sessions without end: closed ones are forgotten now and then. */
+const attachedPerPurge = 256
+
 export class Connection {
   readonly peer: Peer
   /** Resolves with the exit code when the client has sent `exit`. */
   readonly exited: Promise<number>
   readonly #context: ServeContext
   readonly #used = new Set<string>()
+  /** Sessions that know this client, and how it leaves them. */
+  readonly #attached = new Map<Session, () => void>()
   readonly #evals = new Map<RequestId, Session>()
   #resolveExited!: (code: number) => void
   #begun: Promise<unknown> = Promise.resolve()
@@ -73,6 +78,8 @@ export class Connection {
   async close(): Promise<void> {
     this.#unsubscribe()
     this.peer.close()
+    for (const detach of this.#attached.values()) detach()
+    this.#attached.clear()
     if (this.#own.id === undefined) await this.#ownSession?.close()
   }
 
@@ -106,6 +113,11 @@ export class Connection {
   /** Events about this session are the client's from now on. */
   use(session: Session): void {
     this.#used.add(session.id)
+    if (this.#attached.has(session)) return
+    if (this.#attached.size % attachedPerPurge === 0) {
+      for (const known of this.#attached.keys()) if (known.isClosed) this.#attached.delete(known)
+    }
+    this.#attached.set(session, session.attachClient())
   }
 
   sendOutput(session: string, request: RequestId | undefined, chunk: OutputChunk): void {

@@ -101,6 +101,11 @@ const opening = {
     doc: "What it is for. `repl` and `ide` sessions have no time limit for an eval.",
   },
   profile: { oneOf: profiles, optional: true, doc: 'What its code may call; default "standard".' },
+  graceMs: {
+    ...milliseconds,
+    optional: true,
+    doc: "Milliseconds after its last connection has ended in which another may use it, before it is closed; by default a session with an id stays.",
+  },
   principal: { type: "string", max: 256, optional: true, doc: "On whose behalf it runs; given to tools." },
   evalTimeoutMs: {
     ...milliseconds,
@@ -502,6 +507,7 @@ export function openOptions(given: FieldsOf<typeof opening>): OpenOptions {
   if (given.kind !== undefined) options.kind = given.kind
   if (given.profile !== undefined) options.profile = given.profile
   if (given.principal !== undefined) options.principal = given.principal
+  if (given.graceMs !== undefined) options.graceMs = given.graceMs ?? Infinity
   if (given.evalTimeoutMs !== undefined) options.evalTimeoutMs = given.evalTimeoutMs ?? Infinity
   return options
 }

@@ -50,6 +50,7 @@ export interface SessionFacts {
   readonly tools: ReadonlyMap<string, Tool>
   readonly evalTimeoutMs: number | undefined
   readonly idleMs: number | undefined
+  readonly graceMs: number | undefined
 }
 
 /** Throws `invalid_options` naming the first option that is unknown or misshapen. */
@@ -93,6 +94,8 @@ export class Session implements Tenant, ShellSession {
   #starting: Promise<Shell> | undefined
   #isClosed = false
   #closing: Promise<void> | undefined
+  #clients = 0
+  #cancelGrace: (() => void) | undefined
   #marks: Map<string, SessionState> | undefined
   /** Milliseconds since the epoch when it was opened. */
   readonly openedAt = Date.now()
@@ -281,6 +284,25 @@ export class Session implements Tenant, ShellSession {
     })
   }
 
+  /**
+   * Notes that a client uses the session; returns what it calls when it is gone. A session that was opened with `graceMs` closes that long
+   * after its last client has gone, unless another comes: it neither leaks nor vanishes under a reconnect.
+   */
+  attachClient(): () => void {
+    this.#clients += 1
+    this.#cancelGrace?.()
+    this.#cancelGrace = undefined
+    let isAttached = true
+    return () => {
+      if (!isAttached) return
+      isAttached = false
+      this.#clients -= 1
+      const { graceMs } = this.facts
+      if (this.#clients > 0 || graceMs === undefined || graceMs === Infinity || this.#isClosed) return
+      this.#cancelGrace = this.#context.clock.after(graceMs, () => void this.close())
+    }
+  }
+
   /** The outcome of a recent eval, for a client that lost the answer; the last few are kept while the session is active. */
   outcome(evalId: string): Outcome | undefined {
     return this.#shell?.outcome(evalId)
@@ -294,6 +316,7 @@ export class Session implements Tenant, ShellSession {
 
   async #close(): Promise<void> {
     this.#isClosed = true
+    this.#cancelGrace?.()
     // In the order of the calls: an eval requested before this is accepted, and ends as interrupted.
     const shell = await (this.#starting ?? this.#shell)
     await shell?.close()

@@ -562,6 +562,29 @@ describe("faults that cannot happen here", () => {
     ).toEqual(["ada", "bob"])
   }, 30_000)
 
+  test("L1, B70, B73: a session that its last client has left ends after its grace, unless one comes back", async () => {
+    expect((await refusal(under.open({ graceMs: -1 }))).kind).toBe("invalid_options")
+    const [left, kept, held] = [
+      await under.open({ graceMs: 20 }),
+      await under.open({ graceMs: 20 }),
+      await under.open(),
+    ]
+    const leaveKept = kept.attachClient()
+    const leaveLeft = left.attachClient()
+    const leaveTwice = kept.attachClient()
+    leaveTwice()
+    leaveTwice()
+    leaveKept()
+    const stay = kept.attachClient()
+    held.attachClient()()
+    leaveLeft()
+    await until("the one that was left to be closed", () => left.isClosed)
+    expect([kept.isClosed, held.isClosed]).toEqual([false, false])
+    stay()
+    await until("the other to be closed", () => kept.isClosed)
+    expect(under.nacre.session(kept.id)).toBeUndefined()
+  })
+
   test("L2: a write or a question of code whose eval has ended is refused, and no other eval gets it", async () => {
     await bob.eval(`
       let release; let log = []; const view = user.bindings
