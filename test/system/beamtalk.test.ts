@@ -1,5 +1,6 @@
 // The behaviours of the design that sessions as objects come from, line by line: each B-line that applies here is a test that names it, and
 // each fault that was found there (L-lines) is a test that it cannot happen here. Where Nacre differs on purpose, the row says so.
+import { readFileSync } from "node:fs"
 import { beforeEach, describe, expect, test } from "vitest"
 import type { NacreEvent, Session } from "nacre"
 import { until } from "../until.ts"
@@ -679,4 +680,53 @@ describe("faults that cannot happen here", () => {
     while (performance.now() < end);
     expect((await outcome).value?.data).toEqual(["session_unresponsive", 1])
   }, 30_000)
+
+  test("L18: a host that stands still holds a write up for its deadline only, and is replaced", async () => {
+    await ada.eval("0")
+    await bob.eval("0")
+    const own = bob.worker!.host.pid
+    const still = under
+      .hostPids()
+      .find(
+        (pid) =>
+          pid !== own && under.nacre.placement().some((it) => it.host.pid === pid && it.group === "main/standard"),
+      )!
+    process.kill(still, "SIGSTOP")
+    const outcome = await bob.eval(`Workspace.bind("g", 1)`)
+    expect(outcome).toMatchObject({ status: "threw", error: { kind: "session_unresponsive" } })
+    expect(outcome.error!.message).toContain("may have been done")
+    await until("the host to be lost", () => !under.hostPids().includes(still))
+    expect(await bob.run(`Workspace.bind("g", 2); g`)).toBe(2)
+    expect(await ada.run(`g`)).toBe(2)
+  }, 30_000)
+})
+
+test("what session code has is what its declarations say", async () => {
+  const declared = readFileSync(new URL("../../types/session-code.d.ts", import.meta.url), "utf8")
+  const found = (await bob.run(`
+    const names = (object) => Reflect.ownKeys(object).filter((key) => typeof key === "string" && key !== "constructor")
+    ;[...names(BindingsView.prototype), ...names(Session.prototype), ...names(Workspace), ...names(Transcript), ...names(console), ...names(crypto), ...names(performance), ...names(process)]`)) as string[]
+  // Words for those who reach for a Map's methods.
+  for (const name of found.filter((it) => it !== "get" && it !== "set"))
+    expect(declared).toMatch(new RegExp(`\\b${name}\\b`))
+  const globals = (await bob.run(`Reflect.ownKeys(globalThis).filter((key) => typeof key === "string")`)) as string[]
+  const minimal = await under.open({ profile: "minimal" })
+  const language = new Set(
+    (await minimal.run(`Reflect.ownKeys(globalThis).filter((key) => typeof key === "string")`)) as string[],
+  )
+  for (const name of globals.filter((it) => !language.has(it)))
+    expect(declared).toMatch(new RegExp(`declare (?:const|function) ${name}\\b`))
+})
+
+test("profile minimal reads what is shared and writes none of it", async () => {
+  await bob.eval(`Workspace.bind("g", 1)`)
+  const minimal = await under.open({ profile: "minimal" })
+  expect(
+    await minimal.run(
+      `[g, Workspace.globals.at("g"), Session.withId("ada").bindings.at("x"), typeof Transcript, typeof tools, Workspace.globals.keys()]`,
+    ),
+  ).toEqual([1, 1, 1, "undefined", "undefined", ["g", "Workspace"]])
+  for (const use of [`Workspace.bind("g", 2)`, `Workspace.unbind("g")`, `Workspace.globals.atPut("g", 2)`]) {
+    expect((await minimal.eval(use)).error?.kind).toBe("unsupported")
+  }
 })
