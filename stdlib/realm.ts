@@ -26,9 +26,10 @@ import type { Primitive } from "./intrinsics.ts"
 import { Asker } from "./asker.ts"
 import { BindingsView, sealBindingsView, viewText } from "./bindings-view.ts"
 import { brandOf } from "./brands.ts"
-import { Bridge, kindError, opExit, opSettled, opUncaught } from "./bridge.ts"
+import { Bridge, kindError, opExit, opGeneration, opSettled, opUncaught } from "./bridge.ts"
 import type { HostFunction } from "./bridge.ts"
 import { describeError, defaultErrorLimits, errorToJson } from "./describe-error.ts"
+import type { FreeValue } from "./cell.ts"
 import { Environment } from "./environment.ts"
 import type { Run, Unit } from "./environment.ts"
 import { installGlobals } from "./globals.ts"
@@ -85,7 +86,7 @@ export function bootRealm(host: HostFunction, profile: string) {
   installGlobals(bridge, timers, { profile, exit, uncaught, clone, textOf })
   const intrinsics = captureIntrinsics(realmGlobal)
 
-  const environment = new Environment({ resolveFree: resolveShared, isShared, onDefined, isNativeError })
+  const environment = new Environment({ resolveFree: resolveShared, isShared, generation, onDefined, isNativeError })
   /** The last reference that meant nothing here. */
   let unresolved = ""
   const encodeHooks: EncodeHooks = {
@@ -266,13 +267,17 @@ export function bootRealm(host: HostFunction, profile: string) {
   }
 
   /** Names that no session binds, in their order: globals, singletons, the class registry, the realm's own. */
-  function resolveShared(wanted: string): { value: unknown } | undefined {
-    if (isOffered(wanted)) return { value: named[wanted] }
+  function resolveShared(wanted: string): FreeValue | undefined {
+    if (isOffered(wanted)) return { value: named[wanted], generation: undefined }
     const global = workspace.globals.lookup(wanted)
     if (global !== undefined) return global
     const descriptor = descriptorOf(realmGlobal, wanted)
-    if (descriptor !== undefined) return { value: (realmGlobal as Record<string, unknown>)[wanted] }
-    return undefined
+    if (descriptor === undefined) return undefined
+    return { value: (realmGlobal as Record<string, unknown>)[wanted], generation: undefined }
+  }
+
+  function generation(): number {
+    return bridge.call(opGeneration) as number
   }
 
   function isShared(wanted: string): boolean {

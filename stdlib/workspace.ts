@@ -7,6 +7,7 @@ import { jsonStringify, MapOf, mapGet, mapSet, newList, objectFreeze } from "./i
 import { kindError, opGeneration } from "./bridge.ts"
 import type { Bridge } from "./bridge.ts"
 import { mintView } from "./bindings-view.ts"
+import type { FreeValue } from "./cell.ts"
 import type { BindingsView, ViewSource } from "./bindings-view.ts"
 import { SharedCopies, textList } from "./other-session.ts"
 import type { OthersServices } from "./other-session.ts"
@@ -23,12 +24,12 @@ export interface WorkspaceServices extends OthersServices {
   show(value: unknown): string
 }
 
-interface GlobalSlot {
-  generation: number
+interface GlobalSlot extends FreeValue {
+  /** Of the workspace when it was asked for. */
+  readonly asOf: number
   isBound: boolean
   isMutable: boolean
   mark: unknown
-  value: unknown
 }
 
 /** Names that are the same for every session of every workspace, after its globals. */
@@ -46,12 +47,12 @@ export class WorkspaceGlobals implements ViewSource {
   }
 
   /** The global of that name as it is now, singletons left out. */
-  lookup(key: string): { value: unknown } | undefined {
+  lookup(key: string): FreeValue | undefined {
     const { bridge } = this.#services
     const generation = bridge.call(opGeneration) as number
     if (generation === 0) return undefined
     const slot = mapGet<GlobalSlot>(this.#slots, key)
-    if (slot !== undefined && slot.generation === generation) {
+    if (slot !== undefined && slot.asOf === generation) {
       if (!slot.isBound) return undefined
       if (!slot.isMutable || slot.mark === this.#services.evalMark()) return slot
     }
@@ -63,7 +64,9 @@ export class WorkspaceGlobals implements ViewSource {
     const { names } = this.#services
     const copy = this.#copies.read(`Reading the global '${key}'`, "global", key, "", names)
     const slot: GlobalSlot = {
-      generation,
+      asOf: generation,
+      // What cannot be frozen is another copy in the next eval, so nobody may keep it.
+      generation: copy?.isMutable === true ? undefined : generation,
       isBound: copy !== undefined,
       isMutable: copy?.isMutable ?? false,
       mark: this.#services.evalMark(),
