@@ -196,7 +196,7 @@ export class Session implements Tenant, ShellSession {
     try {
       this.#checkEval(source, options)
     } catch (error) {
-      return Promise.reject(error as Error)
+      return Promise.reject(error)
     }
     const shell = this.#ready()
     if (shell instanceof Shell) return this.#request(shell, source, options)

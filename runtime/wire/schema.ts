@@ -242,8 +242,8 @@ export function decoder<V extends Vocabulary>(vocabulary: V): (packed: unknown) 
     let index = 0
     try {
       for (; index < count; index++) decoded[names[index]!] = unpackField(checks[index]!, packed[index + 1])
-    } catch (error) {
-      throw inField(error, type, names[index]!)
+    } catch (thrown) {
+      throw inField(thrown, type, names[index]!)
     }
     return decoded as MessageOf<V>
   }
@@ -257,12 +257,12 @@ export function encodeMessage<S extends Shape>({ code, names, checks }: MessageT
     for (; index < names.length; index++) {
       packed.push(packField(checks[index]!, (fields as Record<string, unknown>)[names[index]!]))
     }
-  } catch (error) {
-    throw inField(error, String(code), names[index]!)
+  } catch (thrown) {
+    throw inField(thrown, String(code), names[index]!)
   }
   return withoutAbsent(packed)
 }
 
-function inField(error: unknown, type: string, field: string): unknown {
-  return error instanceof Misfit ? new SchemaError(`Message ${type}: field ${field} is not valid.`) : error
+function inField(thrown: unknown, type: string, field: string): unknown {
+  return thrown instanceof Misfit ? new SchemaError(`Message ${type}: field ${field} is not valid.`) : thrown
 }

@@ -50,6 +50,8 @@ const outputFlushMs = 50
 
 /** Ended evals whose late errors can be told whose they are. */
 const endedKept = 1_000
+/** Evals that may begin before the loop turns. */
+const begunPerTurnMax = 8
 /** Nearly every session's. */
 const spareProfile = "standard"
 /** Idle time before a spare realm is booted: a burst of evals must not wait for it. */
@@ -127,7 +129,10 @@ class Worker {
   // From frame to turn
 
   #pump(): void {
+    let begun = 0
     while (this.#current === undefined) {
+      // What the embedder says meanwhile must be read from time to time, and questions whether this loop turns be answered.
+      if (begun++ === begunPerTurnMax) return void setImmediate(() => this.#pump())
       const message = this.#queue[0]
       if (message === undefined) return this.#bootSpare()
       // What earlier evals came to must be with the kernel before other code may compute: it could not leave meanwhile, and would die
@@ -159,10 +164,15 @@ class Worker {
     this.#current = evl
     this.#running.set(message.seq, evl)
     evl.compiled = compiled
-    this.#als.run(evl.message.seq, () => resident.start(compiled, message.source, message.file))
+    const hasEnded = this.#als.run(message.seq, () => resident.start(compiled, message.source, message.file))
     evl.times.ranAt = performance.now()
+    // Where no code of the session can start anything that runs by itself, the turn that is due would pass with nothing in it.
+    if (hasEnded && !evl.hasPending && !resident.mayGoOn) return this.#afterTurn(evl)
     // Microtasks, and whatever they start, get one turn before the eval is judged.
-    setImmediate(() => this.#afterTurn(evl))
+    setImmediate(() => {
+      this.#afterTurn(evl)
+      this.#pump()
+    })
   }
 
   #residentFor(message: EvalMessage): Resident | undefined {
@@ -209,7 +219,6 @@ class Worker {
       this.#link.send("parked", { evalId: evl.message.evalId })
     }
     Atomics.store(this.#task.words, ENTERED, 0)
-    this.#pump()
   }
 
   /** Something of a parked eval went on: look at it again after the turn. */

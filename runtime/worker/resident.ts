@@ -58,7 +58,7 @@ const builtinAssignment = new RegExp(
 )
 const patchingCode =
   /\b(?:prototype|__proto__|__defineGetter__|__defineSetter__|defineProperty|defineProperties|setPrototypeOf|freeze|preventExtensions|seal)\b|\b(?:Math|JSON|Reflect|Atomics|Intl|console|[A-Z]\w*)\s*(?:\.\s*\w+|\[[^\]]*\])\s*(?:[-+*/%&|^]|\*\*|<<|>>>?|&&|\|\||\?\?)?=(?!=)|\bdelete\b/
-const lingeringCode = /\b(?:async|await|then|Promise|queueMicrotask|FinalizationRegistry)\b/
+const lingeringCode = /\b(?:async|await|then|Promise|queueMicrotask|FinalizationRegistry|import)\b/
 
 // Ways to the global object. Listing its properties takes as long as a short eval, so it is done only once one of these was seen.
 const globalReachingCode = /\b(?:globalThis|eval|Function|constructor)\b/
@@ -111,6 +111,11 @@ export class Resident implements NameTable {
 
   dependencies(name: string): readonly string[] | undefined {
     return this.#definitions.get(name)?.record.dependencies
+  }
+
+  /** Whether code of this session has been seen that can start something which goes on by itself, timers and tool calls aside. */
+  get mayGoOn(): boolean {
+    return this.#mayLinger || this.#mayReachGlobal || this.#mayPatch
   }
 
   // An eval
