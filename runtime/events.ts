@@ -53,7 +53,7 @@ export interface Attachment {
   readonly seq: number
   /** False when some events after `since` are no longer kept: look at what there is, then go on from `seq`. */
   readonly isComplete: boolean
-  detach(): void
+  readonly detach: () => void
 }
 
 /** Events that are kept: some seconds of a busy system, enough for a connection that comes back. */

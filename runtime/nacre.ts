@@ -466,9 +466,10 @@ export class Nacre {
     const ended = { ok: false, kind: "eval_ended", message: `Eval ${call.evalId} has ended.` }
     if (workspace === undefined || session === undefined || shell === undefined) return ended
     if (session.group !== this.#scheduler.groupOf(host)) return ended
-    if (call.op === "atPut" || call.op === "removeKey" || call.op === "clear") return shell.onSyncCall(call)
-    const changes = call.op === "bind" || call.op === "unbind" || call.op === "show"
-    return shell.admits(call.evalId, changes) ? workspace.answer(session, call) : ended
+    const { op } = call
+    if (op === "atPut" || op === "removeKey" || op === "clear") return shell.onSyncCall(call)
+    const changes = op === "bind" || op === "unbind" || op === "show"
+    return shell.admits(call.evalId, changes) ? workspace.answer(session, call, op) : ended
   }
 
   #factsOf(options: OpenOptions): SessionFacts {

@@ -235,17 +235,10 @@ export class Connection {
 
   /** About a session that this connection has used, or what it shares with others; changes only for a client that follows them. */
   #isWanted(event: NacreEvent): boolean {
-    switch (event.type) {
-      case "globals.changed":
-      case "transcript.shown":
-        return this.#events === "changes"
-      case "bindings.changed":
-        return this.#events === "changes" && this.#used.has(event.session)
-      case "session.opened":
-        return false
-      default:
-        return "session" in event && this.#used.has(event.session)
-    }
+    const { type } = event
+    if (type === "globals.changed" || type === "transcript.shown") return this.#events === "changes"
+    if (type === "session.opened" || (type === "bindings.changed" && this.#events !== "changes")) return false
+    return "session" in event && this.#used.has(event.session)
   }
 
   #onEvent(event: NacreEvent): void {

@@ -18,6 +18,9 @@ export interface WorkspaceContext {
   readonly versions: Versions
 }
 
+/** What is asked of a workspace; the other calls are writes for the shell's queue. */
+type Question = Exclude<SyncCall["op"], "atPut" | "removeKey" | "clear">
+
 /** Characters of one text in the transcript. */
 const transcriptTextMax = 64 * 1024
 
@@ -58,8 +61,8 @@ export class Workspace {
   }
 
   /** Answers a question of code whose eval is the one under way in `caller`. */
-  answer(caller: Session, call: SyncCall): SyncAnswer | Promise<SyncAnswer> {
-    const { op, key, evalId } = call
+  answer(caller: Session, call: SyncCall, op: Question): SyncAnswer | Promise<SyncAnswer> {
+    const { key, evalId } = call
     const target = call.target ?? ""
     switch (op) {
       case "find":
@@ -83,9 +86,9 @@ export class Workspace {
       case "includes":
       case "read":
         return this.#read(op, target, key, call.version ?? 0)
-      default:
-        return refusal("internal", `'${op}' is for the shell.`)
     }
+    op satisfies never
+    throw new Error(`Broken invariant: '${String(op)}' is no question.`)
   }
 
   /** A session that is being closed is no longer alive for others. */
