@@ -6,7 +6,7 @@ import { NacreError } from "./errors.ts"
 export interface HostOptions {
   /** Hosts kept running for the main workspace. One per core: an eval computes on one core. */
   min: number
-  /** Hosts of one workspace and profile at most. */
+  /** Hosts at most, beside one spare. When more workspaces want one, an idle host of another is ended for a fresh one: none ever serves two. */
   max: number
   /** Threads per host at most. Threads beyond the first exist for parked evals and slow neighbours; each costs about 10 MB. */
   threadsPerHostMax: number
