@@ -12,9 +12,10 @@ import type { ChildSpec, ProcessLike, Report, Supervisor, SupervisorSpec, TreeNo
 import { systemClock } from "./clock.ts"
 import type { Clock } from "./clock.ts"
 import { NacreError, assert } from "./errors.ts"
-import type { EventListener, NacreEvent } from "./events.ts"
+import { EventLog } from "./events.ts"
+import type { AttachOptions, Attachment, EventListener, NacreHappening } from "./events.ts"
 import { Host } from "./host/host.ts"
-import type { HostEnd } from "./host/host.ts"
+import type { HostEnd, SyncAnswer, SyncCall } from "./host/host.ts"
 import { Listener } from "./host/listener.ts"
 import { Scheduler } from "./host/scheduler.ts"
 import { checkMilliseconds, refuseUnknown, resolveHosts, resolveLimits } from "./options.ts"
@@ -23,7 +24,11 @@ import { Session, sessionKinds } from "./session/session.ts"
 import type { SessionContext, SessionFacts, SessionKind } from "./session/session.ts"
 import type { SessionState } from "./session/state.ts"
 import { isPlainValue } from "./wire/check.ts"
+import { sessionKey } from "./shell/tool-calls.ts"
 import type { Tool } from "./shell/tool-calls.ts"
+import { Versions } from "./workspace/committed.ts"
+import { WorkspaceGlobals } from "./workspace/globals.ts"
+import { Workspace } from "./workspace/workspace.ts"
 
 export interface NacreOptions {
   hosts?: Partial<HostOptions>
@@ -38,6 +43,8 @@ export interface OpenOptions {
   /** Default: a fresh unguessable one. The id of a live session gives that session. */
   id?: string
   kind?: SessionKind
+  /** What it shares globals and a transcript with, and whose sessions it sees. Default "main"; made at its first use. */
+  workspace?: string
   profile?: "minimal" | "standard"
   /** On whose behalf it runs; given to tools. */
   principal?: string
@@ -48,18 +55,22 @@ export interface OpenOptions {
   evalTimeoutMs?: number
   /** Milliseconds without an eval after which it is closed. Default: never. */
   idleMs?: number
+  /** Milliseconds after its last client has gone (`session.attachClient`) in which another may come, before it is closed. Default: it stays. */
+  graceMs?: number
 }
 
 const nacreOptionNames: readonly (keyof NacreOptions)[] = ["hosts", "limits", "tools", "onEvent"]
 const openOptionNames: readonly (keyof OpenOptions)[] = [
   "id",
   "kind",
+  "workspace",
   "profile",
   "principal",
   "tools",
   "isolation",
   "evalTimeoutMs",
   "idleMs",
+  "graceMs",
 ]
 
 const mainWorkspace = "main"
@@ -81,14 +92,17 @@ export class Nacre {
   readonly #listener: Listener
   readonly #scheduler: Scheduler
   readonly #tools: ReadonlyMap<string, Tool>
-  readonly #onEvent: EventListener
-  readonly #sessions = new Map<string, Session>()
+  readonly #events: EventLog
+  readonly #workspaces = new Map<string, Workspace>()
+  readonly #versions = new Versions()
+  readonly #livingHosts = new Set<Host>()
   readonly #active = new Set<Session>()
   readonly #context: SessionContext
   readonly #evalPrefix = `evl_${nanoid(10)}_`
   readonly #startingHosts = new Set<Host>()
   readonly #supervisors = new Map<"hosts" | "sessions", Supervisor>()
   #evals = 0
+  #sessionCount = 0
   #hostNumber = 0
   #lastLoss = "none did"
   #root: Supervisor | undefined
@@ -102,13 +116,17 @@ export class Nacre {
     this.hosts = hosts
     this.limits = limits
     this.#tools = checkTools(options.tools)
-    this.#onEvent = options.onEvent ?? (() => {})
+    this.#events = new EventLog((error) => {
+      process.emitWarning(`An event listener of nacre ${this.id} threw: ${String(error)}`)
+    })
+    if (options.onEvent !== undefined) this.#events.attach(options.onEvent)
     this.#scheduler = new Scheduler(
       { clock: this.#clock, limits, hosts, listener, mainGroup: groupOf(mainWorkspace, "standard") },
       {
         onHostWanted: () => this.#considerHost(),
         onHostRetired: (host) => void host.stop(hostStopMs),
-        onStray: (session, evalId, text) => this.#emit({ type: "session.stray", session, evalId, text }),
+        onStray: (group, session, evalId, text) =>
+          this.#emit({ type: "session.stray", session, workspace: workspaceOf(group), evalId, text }),
       },
     )
     this.#context = {
@@ -116,8 +134,9 @@ export class Nacre {
       limits,
       clock: this.#clock,
       emit: (event) => this.#emit(event),
+      generationOf: (workspace) => this.#workspaces.get(workspace)?.globals.generation ?? 0,
       nextEvalId: () => this.#evalPrefix + (++this.#evals).toString(36),
-      startShell: (id, start) => this.#startShell(id, start),
+      startShell: (session, start) => this.#startShell(session, start),
       onClosed: (session) => this.#onClosed(session),
       fork: (session, state) => this.#add({ ...session.facts, id: newSessionId() }, state),
     }
@@ -157,13 +176,13 @@ export class Nacre {
   async open(options: OpenOptions = {}): Promise<Session> {
     this.#checkRunning()
     const facts = this.#factsOf(options)
-    const live = this.#sessions.get(facts.id)
+    const live = this.#workspaces.get(facts.workspace)?.sessions.get(facts.id)
     if (live !== undefined) {
       this.#refuseConflicts(live, options, facts)
       return live
     }
-    if (this.#sessions.size >= this.limits.sessionsMax) {
-      const message = `This nacre has ${this.#sessions.size} sessions, its maximum; close some, or raise limits.sessionsMax.`
+    if (this.#sessionCount >= this.limits.sessionsMax) {
+      const message = `This nacre has ${this.#sessionCount} sessions, its maximum; close some, or raise limits.sessionsMax.`
       throw new NacreError("session_limit", message)
     }
     return this.#add(facts)
@@ -171,7 +190,7 @@ export class Nacre {
 
   /** What a session was opened with is fixed: asking for something else must not silently give what is there. */
   #refuseConflicts(live: Session, options: OpenOptions, facts: SessionFacts): void {
-    const fixed = ["profile", "kind", "principal", "evalTimeoutMs", "idleMs"] as const
+    const fixed = ["profile", "kind", "principal", "evalTimeoutMs", "idleMs", "graceMs"] as const
     const name =
       fixed.find((it) => options[it] !== undefined && live.facts[it] !== facts[it]) ??
       (options.isolation !== undefined && live.facts.group !== facts.group ? "isolation" : undefined) ??
@@ -181,13 +200,48 @@ export class Nacre {
     throw new NacreError("profile_conflict", message)
   }
 
-  /** The live session of that id. */
-  session(id: string): Session | undefined {
-    return this.#sessions.get(id)
+  /** The live session of that id in that workspace. */
+  session(id: string, workspace = mainWorkspace): Session | undefined {
+    return this.#workspaces.get(workspace)?.sessions.get(id)
   }
 
-  sessions(): Session[] {
-    return [...this.#sessions.values()]
+  /** The live sessions of one workspace, or of all. */
+  sessions(workspace?: string): Session[] {
+    const found = workspace === undefined ? [...this.#workspaces.values()] : [this.#workspaces.get(workspace)]
+    return found.flatMap((it) => (it === undefined ? [] : [...it.sessions.values()]))
+  }
+
+  /** What the sessions of a workspace share by name. It is live, and stays usable while the workspace comes and goes. */
+  globals(workspace = mainWorkspace): WorkspaceGlobals {
+    checkWorkspace(workspace)
+    return new WorkspaceGlobals(
+      () => this.#workspaces.get(workspace)?.globals,
+      async (name, bytes) => {
+        this.#checkRunning()
+        await this.#workspace(workspace).bind(name, bytes)
+      },
+      async (name) => {
+        this.#checkRunning()
+        await this.#workspace(workspace).unbind(name)
+        this.#forgetIfEmpty(workspace)
+      },
+    )
+  }
+
+  /** Not in this version: fails with `unsupported`. */
+  async loadPrelude(): Promise<never> {
+    throw new NacreError(
+      "unsupported",
+      "Preludes are not available in this version; declare what is needed in each session.",
+    )
+  }
+
+  /**
+   * Calls `listener` with every event from now on and, given `since`, first with those after that number. The last thousand are kept; when
+   * some of the asked ones are gone, `isComplete` is false.
+   */
+  attach(listener: EventListener, options: AttachOptions = {}): Attachment {
+    return this.#events.attach(listener, options)
   }
 
   /** The supervision tree as data and as text, as it is now. */
@@ -221,7 +275,7 @@ export class Nacre {
       await new Promise<void>((resolve) => setTimeout(resolve, 5))
     }
     await Promise.all([...this.#active].map((session) => session.close()))
-    for (const session of this.#sessions.values()) await session.close()
+    for (const session of this.sessions()) await session.close()
     if (this.#root !== undefined && !hasFailed) await this.#root.stop()
     this.#scheduler.dispose()
     await this.#listener.close()
@@ -279,15 +333,13 @@ export class Nacre {
     const host: Host = new Host(
       { clock: this.#clock, listener: this.#listener, hosts: this.hosts, limits: this.limits },
       {
-        onSyncCall: (call) => {
-          const shell = this.#sessions.get(call.session)?.shell
-          return shell?.onSyncCall(call) ?? { ok: false, kind: "eval_ended", message: `Eval ${call.evalId} has ended.` }
-        },
+        onSyncCall: (call) => this.#onSyncCall(host, call),
         onWorkerGone: (worker, lost) => this.#scheduler.onWorkerGone(host, worker, lost),
         onFrames: (worker, frames) => this.#scheduler.onFrames(host, worker, frames),
         onMemory: (rssBytes) => this.#scheduler.onMemory(host, rssBytes),
         onExit: (end: HostEnd) => {
           this.#startingHosts.delete(host)
+          this.#livingHosts.delete(host)
           this.#scheduler.onHostExit(host, end)
           this.#lastLoss = end.because
           this.#emit({ type: "host.lost", host: host.id, pid: host.pid, because: end.because })
@@ -300,6 +352,7 @@ export class Nacre {
       () => {
         this.#startingHosts.delete(host)
         this.#emit({ type: "host.started", host: host.id, pid: host.pid })
+        this.#livingHosts.add(host)
         this.#scheduler.addHost(host)
         this.#firstHost?.resolve()
       },
@@ -321,22 +374,23 @@ export class Nacre {
   #considerHost(): void {
     this.#clock.after(0, () => {
       const running = this.#scheduler.hostCount + this.#startingHosts.size
-      if (this.#state !== "running" || this.#startingHosts.size > 0 || running > this.hosts.max) return
+      if (this.#state !== "running" || this.#startingHosts.size > 0) return
+      if (running > this.hosts.max) return this.#scheduler.reclaim()
       if (this.#scheduler.hasSpare) return
       void this.#supervisor("hosts").startChild(this.#hostSpec("temporary"))
     })
   }
 
   async #startShell(
-    id: string,
+    session: Session,
     start: Parameters<SessionContext["startShell"]>[1],
   ): ReturnType<SessionContext["startShell"]> {
-    const session = this.#sessions.get(id)
+    const id = childId(session)
     const answer = await this.#supervisor("sessions").startChild({ id, restart: "temporary", start })
     if (!answer.ok || answer.process === undefined) {
       throw new NacreError("internal", `The shell of session '${id}' could not be started.`, { cause: answer })
     }
-    if (session !== undefined) this.#active.add(session)
+    this.#active.add(session)
     return answer.process
   }
 
@@ -356,20 +410,73 @@ export class Nacre {
 
   #add(facts: SessionFacts, state?: SessionState): Session {
     const session = new Session(facts, this.#context, state)
-    this.#sessions.set(facts.id, session)
-    this.#emit({ type: "session.opened", session: facts.id })
+    const { id, workspace } = facts
+    this.#workspace(workspace).sessions.set(id, session)
+    this.#sessionCount += 1
+    // One that is never used expires too.
+    if (facts.idleMs !== undefined) this.#active.add(session)
+    this.#emit({ type: "session.opened", session: id, workspace })
     return session
   }
 
   #onClosed(session: Session): void {
     this.#active.delete(session)
-    if (this.#sessions.delete(session.id)) this.#emit({ type: "session.closed", session: session.id })
-    if (session.facts.group.startsWith("own:")) this.#scheduler.retireGroup(session.facts.group)
+    const { id, workspace, group } = session
+    if (this.#workspaces.get(workspace)?.sessions.delete(id) === true) {
+      this.#sessionCount -= 1
+      this.#emit({ type: "session.closed", session: id, workspace })
+    }
+    if (group.startsWith("own:")) this.#scheduler.retireGroup(group)
+    if (workspace !== mainWorkspace && this.#workspaces.get(workspace)?.sessions.size === 0) {
+      this.#scheduler.retireGroup(groupOf(workspace, "standard"))
+    }
+    this.#forgetIfEmpty(workspace)
+  }
+
+  // Workspaces
+
+  #workspace(name: string): Workspace {
+    let workspace = this.#workspaces.get(name)
+    if (workspace !== undefined) return workspace
+    workspace = new Workspace(name, {
+      emit: (happening) => this.#emit(happening),
+      hostsOf: (wanted) => [...this.#livingHosts].filter((host) => this.#serves(host) === wanted),
+      versions: this.#versions,
+    })
+    this.#workspaces.set(name, workspace)
+    return workspace
+  }
+
+  #forgetIfEmpty(name: string): void {
+    const workspace = this.#workspaces.get(name)
+    // Its generation must go on from where it is while any host knows it.
+    if (workspace?.isEmpty === true && workspace.globals.generation === 0) this.#workspaces.delete(name)
+  }
+
+  /** The workspace whose code a host runs. */
+  #serves(host: Host): string | undefined {
+    const group = this.#scheduler.groupOf(host)
+    return group === undefined ? undefined : workspaceOf(group)
+  }
+
+  /** Code of one workspace is answered by that one, whatever its host says; and only while its eval is under way. */
+  #onSyncCall(host: Host, call: SyncCall): SyncAnswer | Promise<SyncAnswer> {
+    const workspace = this.#workspaces.get(this.#serves(host) ?? "")
+    const session = workspace?.sessions.get(call.session)
+    const shell = session?.shell
+    const ended = { ok: false, kind: "eval_ended", message: `Eval ${call.evalId} has ended.` }
+    if (workspace === undefined || session === undefined || shell === undefined) return ended
+    if (session.group !== this.#scheduler.groupOf(host)) return ended
+    const { op } = call
+    if (op === "atPut" || op === "removeKey" || op === "clear" || op === "cancel") return shell.onSyncCall(call)
+    const changes = op === "bind" || op === "unbind" || op === "show"
+    return shell.admits(call.evalId, changes) ? workspace.answer(session, call, op) : ended
   }
 
   #factsOf(options: OpenOptions): SessionFacts {
     refuseUnknown("open", options, openOptionNames)
-    const { kind = "unknown", profile = "standard", isolation = "shared" } = options
+    const { kind = "unknown", workspace = mainWorkspace, profile = "standard", isolation = "shared" } = options
+    checkWorkspace(workspace)
     const id = options.id ?? newSessionId()
     if (typeof id !== "string" || id === "" || id.length > 256 || !isPlainValue(id)) {
       throw new NacreError("invalid_options", "A session's id must be a well-formed string of 1 to 256 characters.")
@@ -388,18 +495,20 @@ export class Nacre {
     }
     checkMilliseconds("evalTimeoutMs", options.evalTimeoutMs)
     checkMilliseconds("idleMs", options.idleMs)
+    checkMilliseconds("graceMs", options.graceMs)
     const interactive = kind === "repl" || kind === "ide"
     return {
       id,
       kind,
       profile,
-      workspace: mainWorkspace,
-      group: isolation === "process" ? `own:${id}` : groupOf(mainWorkspace, "standard"),
+      workspace,
+      group: isolation === "process" ? `own:${sessionKey({ workspace, id })}` : groupOf(workspace, "standard"),
       principal: options.principal,
       tools: options.tools === undefined ? this.#tools : new Map([...this.#tools, ...checkTools(options.tools)]),
       // A person at a prompt decides for themselves how long to wait.
       evalTimeoutMs: options.evalTimeoutMs ?? (interactive ? Infinity : this.limits.evalTimeoutMs),
       idleMs: options.idleMs,
+      graceMs: options.graceMs,
     }
   }
 
@@ -427,17 +536,30 @@ export class Nacre {
     throw new NacreError("nacre_stopped", "This nacre has been stopped; start another.")
   }
 
-  #emit(event: NacreEvent): void {
-    try {
-      this.#onEvent(event)
-    } catch (error) {
-      process.emitWarning(`The onEvent listener of nacre ${this.id} threw: ${String(error)}`)
-    }
+  #emit(happening: NacreHappening): void {
+    this.#events.emit(happening)
   }
 }
 
 function groupOf(workspace: string, profile: string): string {
   return `${workspace}/${profile}`
+}
+
+/** The workspace of a group, as `groupOf` and `own:` name them. */
+function workspaceOf(group: string): string {
+  const from = group.startsWith("own:") ? "own:".length : 0
+  return group.slice(from, group.indexOf("/", from))
+}
+
+/** Its name in the supervision tree: an id of the main workspace stands by itself, unless it looks like one of another. */
+function childId({ id, workspace }: Session): string {
+  return workspace === mainWorkspace && !id.includes("/") ? id : sessionKey({ workspace, id })
+}
+
+function checkWorkspace(name: unknown): void {
+  if (typeof name === "string" && /^[\w.-]{1,64}$/.test(name)) return
+  const message = "A workspace's name must have 1 to 64 letters, digits, dots, dashes or underscores."
+  throw new NacreError("invalid_options", message)
 }
 
 function newSessionId(): string {

@@ -6,7 +6,7 @@ import { NacreError } from "./errors.ts"
 export interface HostOptions {
   /** Hosts kept running for the main workspace. One per core: an eval computes on one core. */
   min: number
-  /** Hosts of one workspace and profile at most. */
+  /** Hosts at most, beside one spare. When more workspaces want one, an idle host of another is ended for a fresh one: none ever serves two. */
   max: number
   /** Threads per host at most. Threads beyond the first exist for parked evals and slow neighbours; each costs about 10 MB. */
   threadsPerHostMax: number
@@ -103,7 +103,7 @@ export function resolveLimits(given: Partial<Limits> = {}): Limits {
 }
 
 /** Options of the design that later versions bring; naming them says so, instead of ignoring what was asked for. */
-const comingOptions = new Set(["profiles", "preludes", "store", "logger", "workspace", "check", "commit", "nested"])
+const comingOptions = new Set(["profiles", "preludes", "store", "logger", "check", "commit", "nested"])
 
 /**
  * Throws for the first option of `given` that is not among `known`, since a misspelt one must not be a default in disguise: `unsupported` for

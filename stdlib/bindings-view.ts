@@ -1,138 +1,165 @@
-// `Session.current.bindings`: a dictionary of the session's names, with reads from the start of the eval and writes for its end.
+// `BindingsView`: a dictionary of names, for session code. What it shows and where its writes go is its source's business.
 //
-//   reads    what a name held when the eval began: the same object, neither this eval's assignments nor its queued writes
-//   writes   queued in the shell, which has them when the call returns; applied when the eval ends, in order, over its assignments
+//   own-bindings.ts     the session's own names: reads from the start of the eval, writes queued for its end
+//   other-session.ts    another session's names: read only
+//   workspace.ts        the workspace's globals, with synchronous writes, and its class registry
 //
-// The queue is the shell's, because the shell outlives the thread. Here only the objects themselves are kept, so that an eval which ends
-// by itself binds the very object that was put.
+// The class is sealed: views are made by `mintView`, and a method called on anything else is a `type_error`.
 import {
   arrayPush,
   defineOwn,
+  descriptorOf,
   FunctionPrototype,
   iteratorSymbol,
   objectFreeze,
   setPrototype,
   TypeErrorOf,
 } from "./intrinsics.ts"
-import { kindError, opWrite } from "./bridge.ts"
-import type { Bridge } from "./bridge.ts"
-import type { Environment } from "./environment.ts"
-
-/** The objects of queued puts, by their place in the queue; holes for the other ops. */
-export type HeldWrites = unknown[]
+import { kindError } from "./bridge.ts"
 
 export interface ViewSource {
-  readonly bridge: Bridge
-  readonly environment: Environment
-  readonly held: HeldWrites
-  /** The value as a payload, or a text that says why it has none. */
-  encodeWrite(key: string, value: unknown): unknown
+  /** What the key holds; `undefined` when it is not bound. Throws what reading it is refused with. */
+  read(key: string): { value: unknown } | undefined
+  has(key: string): boolean
+  /** A list without prototype. */
+  keys(): string[]
+  put(key: string, value: unknown): void
+  remove(key: string): void
 }
+
+/** How a value shows inside a view that is shown. */
+export type ShowValue = (value: unknown) => string
+
+/** Entries of a view that are shown; more are counted. Each entry of another session's view is a call. */
+const viewEntriesShown = 20
+
+const viewMint = objectFreeze({})
+let sourceOfView: (view: unknown) => ViewSource
 
 export class BindingsView {
   readonly #source: ViewSource
 
-  constructor(source: ViewSource) {
+  static {
+    sourceOfView = (view) => {
+      if (typeof view === "object" && view !== null && #source in view) return view.#source
+      throw kindError("type_error", "Expected a BindingsView: its methods work on views only.")
+    }
+  }
+
+  constructor(source: ViewSource, mint: object) {
+    if (mint !== viewMint)
+      throw new TypeErrorOf("A BindingsView cannot be constructed: use session.bindings or Workspace.globals.")
     this.#source = source
     objectFreeze(this)
   }
 
   at(key: string): unknown {
-    return this.#source.environment.readAtStart(checkKey(key, "at"))?.value
+    return sourceOfView(this).read(viewKey(key, "at"))?.value
   }
 
   includesKey(key: string): boolean {
-    return this.#source.environment.readAtStart(checkKey(key, "includesKey")) !== undefined
+    return sourceOfView(this).has(viewKey(key, "includesKey"))
   }
 
   atPut<T>(key: string, value: T): T {
-    checkKey(key, "atPut")
-    if (this.#source.environment.readAtStart(key)?.state === "definition") {
-      throw kindError(
-        "binding_is_definition",
-        `'${key}' is a definition; declare it again to replace it, or remove it first.`,
-      )
-    }
-    this.#write("atPut", key, value, this.#source.encodeWrite(key, value))
+    sourceOfView(this).put(viewKey(key, "atPut"), value)
     return value
   }
 
   removeKey(key: string): undefined {
-    this.#write("removeKey", checkKey(key, "removeKey"), undefined, undefined)
+    sourceOfView(this).remove(viewKey(key, "removeKey"))
   }
 
   keys(): string[] {
     const names: string[] = []
-    const bound = this.#source.environment.namesAtStart()
+    const bound = sourceOfView(this).keys()
     for (let index = 0; index < bound.length; index++) arrayPush(names, bound[index]!)
     return names
   }
 
   values(): unknown[] {
     const values: unknown[] = []
-    const keys = this.keys()
-    for (let index = 0; index < keys.length; index++) arrayPush(values, this.at(keys[index]!))
+    const source = sourceOfView(this)
+    const keys = source.keys()
+    for (let index = 0; index < keys.length; index++) arrayPush(values, source.read(keys[index]!)?.value)
     return values
   }
 
   get size(): number {
-    return this.keys().length
+    return sourceOfView(this).keys().length
   }
 
   do(visit: (value: unknown) => void): void {
-    const values = this.values()
-    for (let index = 0; index < values.length; index++) visit(values[index])
-  }
-
-  /** Internal: `Session.clear`. */
-  static clear(source: ViewSource): undefined {
-    write(source, "clear", "", undefined, undefined)
-  }
-
-  #write(op: string, key: string, value: unknown, payload: unknown): void {
-    write(this.#source, op, key, value, payload)
+    const source = sourceOfView(this)
+    const keys = source.keys()
+    for (let index = 0; index < keys.length; index++) visit(source.read(keys[index]!)?.value)
   }
 }
 
-function write(source: ViewSource, op: string, key: string, value: unknown, payload: unknown): void {
-  const refusal = source.bridge.callOutside(`Bindings ${op}`, opWrite, op, key, payload)
-  // "kind: message" when the shell refused it, or did not answer in time.
-  if (typeof refusal === "string") {
-    let at = 0
-    while (at < refusal.length && refusal[at] !== ":") at += 1
-    let kind = ""
-    for (let index = 0; index < at; index++) kind += refusal[index]!
-    let message = ""
-    for (let index = at + 2; index < refusal.length; index++) message += refusal[index]!
-    throw kindError(kind, message)
-  }
-  arrayPush(source.held, value)
+export function mintView(source: ViewSource): BindingsView {
+  return new BindingsView(source, viewMint)
 }
 
-function checkKey(key: unknown, method: string): string {
+/** A view as a dictionary: what cannot be read shows why. */
+export function viewText(view: BindingsView, show: ShowValue): string {
+  const source = sourceOfView(view)
+  let keys: string[]
+  try {
+    keys = source.keys()
+  } catch (error) {
+    return `BindingsView <${viewRefusal(error)}>`
+  }
+  if (keys.length === 0) return "{}"
+  let text = ""
+  for (let index = 0; index < keys.length && index < viewEntriesShown; index++) {
+    let shown: string
+    try {
+      shown = show(source.read(keys[index]!)?.value)
+    } catch (error) {
+      shown = `<${viewRefusal(error)}>`
+    }
+    text += `${index === 0 ? "" : ", "}${keys[index]!}: ${shown}`
+  }
+  const more = keys.length - viewEntriesShown
+  return more > 0 ? `{ ${text}, ... ${more} more }` : `{ ${text} }`
+}
+
+function viewRefusal(error: unknown): string {
+  const kind = typeof error === "object" && error !== null ? (descriptorOf(error, "kind")?.value as unknown) : undefined
+  return typeof kind === "string" ? kind : "unreadable"
+}
+
+function viewKey(key: unknown, method: string): string {
   if (typeof key !== "string")
     throw kindError("type_error", `BindingsView.${method} takes a name as a string, not ${typeof key}.`)
   return key
 }
 
-/** Completes the class once per realm: iteration, and words for those who reach for a Map's methods. */
-export function sealBindingsView(): void {
+/** Completes the class once per realm: iteration, text, and words for those who reach for a Map's methods. */
+export function sealBindingsView(show: ShowValue): void {
   const prototype = BindingsView.prototype
-  defineOwn(prototype, iteratorSymbol, {
-    __proto__: null,
-    value: function* entries(this: BindingsView) {
-      const keys = this.keys()
-      for (let index = 0; index < keys.length; index++) yield [keys[index], this.at(keys[index]!)]
-    },
-  } as PropertyDescriptor)
-  const wrong = (used: string, right: string) => ({
-    __proto__: null,
-    value: () => {
-      throw new TypeErrorOf(`A BindingsView has no '${used}': use '${right}'.`)
-    },
+  const define = (key: PropertyKey, value: unknown): void => {
+    defineOwn(prototype, key, { __proto__: null, value } as PropertyDescriptor)
+  }
+  define(iteratorSymbol, function* entries(this: BindingsView) {
+    const source = sourceOfView(this)
+    const keys = source.keys()
+    for (let index = 0; index < keys.length; index++) {
+      const entry: unknown[] = []
+      arrayPush(entry, keys[index])
+      arrayPush(entry, source.read(keys[index]!)?.value)
+      yield entry
+    }
   })
-  defineOwn(prototype, "get", wrong("get", "at"))
-  defineOwn(prototype, "set", wrong("set", "atPut"))
+  define("toString", function toString(this: BindingsView) {
+    return viewText(this, show)
+  })
+  const wrong = (used: string, right: string) => () => {
+    throw new TypeErrorOf(`A BindingsView has no '${used}': use '${right}'.`)
+  }
+  define("get", wrong("get", "at"))
+  define("set", wrong("set", "atPut"))
   setPrototype(BindingsView, FunctionPrototype)
   objectFreeze(prototype)
+  objectFreeze(BindingsView)
 }

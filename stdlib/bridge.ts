@@ -4,7 +4,7 @@
 // Payloads (encoded values) go as node tables, which the worker copies item by item. A stack overflow inside the outer function would
 // surface as an error object of the outer realm, from which session code could climb out; so every call is caught here and what is
 // thrown instead is an error of this realm.
-import { ErrorOf, putOwn } from "./intrinsics.ts"
+import { ErrorOf, putOwn, stringIndexOf, stringSlice } from "./intrinsics.ts"
 import type { Primitive } from "./intrinsics.ts"
 
 /** What the worker's function is called with; the meaning of `a`, `b` and `payload` stands beside each op. */
@@ -20,12 +20,14 @@ export const opNow = 9 // gives milliseconds since the host started
 export const opRandom = 10 // payload: a Uint8Array of this realm, to be filled
 export const opUncaught = 11 // an error that nobody caught; the realm has kept it
 export const opTimeOrigin = 12
-export const opStack = 13 // a: the engine's frames as text; gives those of user code at their places in the source
+export const opAsk = 13 // a: the question, b: key, payload: a value or the version that is known, c: the session; gives "=answer" or "!kind: message"
+export const opGeneration = 14 // gives the generation of the workspace's globals; 0 while there never was one
+export const opStack = 15 // a: the engine's frames as text; gives those of user code at their places in the source
 
 /** Given instead of an answer when the code belongs to no running eval. */
 export const refusedEnded = "eval_ended"
 
-export type HostFunction = (op: number, a?: Primitive, b?: Primitive, payload?: unknown) => Primitive
+export type HostFunction = (op: number, a?: Primitive, b?: Primitive, payload?: unknown, c?: Primitive) => Primitive
 
 export class Bridge {
   readonly #host: HostFunction
@@ -34,10 +36,10 @@ export class Bridge {
     this.#host = host
   }
 
-  call(op: number, a?: Primitive, b?: Primitive, payload?: unknown): Primitive {
+  call(op: number, a?: Primitive, b?: Primitive, payload?: unknown, c?: Primitive): Primitive {
     let answer: Primitive
     try {
-      answer = this.#host(op, a, b, payload)
+      answer = this.#host(op, a, b, payload, c)
     } catch {
       throw kindError("internal", "The runtime could not serve this call; the stack may be exhausted.")
     }
@@ -45,8 +47,8 @@ export class Bridge {
   }
 
   /** A call that only code of a running eval may make. */
-  callOutside(what: string, op: number, a?: Primitive, b?: Primitive, payload?: unknown): Primitive {
-    const answer = this.call(op, a, b, payload)
+  callOutside(what: string, op: number, a?: Primitive, b?: Primitive, payload?: unknown, c?: Primitive): Primitive {
+    const answer = this.call(op, a, b, payload, c)
     if (answer === refusedEnded) {
       throw kindError("eval_ended", `${what} is refused: the eval that this code belongs to has ended.`)
     }
@@ -59,4 +61,10 @@ export function kindError(kind: string, message: string): Error {
   const error = new ErrorOf(message)
   putOwn(error, "kind", kind)
   return error
+}
+
+/** The error of a refusal that came as "kind: message". */
+export function refuseWith(refusal: string): Error {
+  const at = stringIndexOf(refusal, ":")
+  return kindError(stringSlice(refusal, 0, at), stringSlice(refusal, at + 2))
 }

@@ -23,6 +23,12 @@ export interface Saved {
   reason: string
 }
 
+/** What a name means that no session binds. `generation` says until when, if it may be kept: while the owner's is the same. */
+export interface FreeValue {
+  readonly value: unknown
+  readonly generation: number | undefined
+}
+
 /** What a cell needs from the environment it belongs to. */
 export interface CellOwner {
   /** Called at the first change of a cell in an eval. */
@@ -30,7 +36,11 @@ export interface CellOwner {
   /** Called when a name begins or ceases to be bound. */
   bound(cell: Cell, isBound: boolean): void
   /** A workspace global, class of the registry or realm global; `undefined` when there is none of that name. */
-  resolveFree(name: string): { value: unknown } | undefined
+  resolveFree(name: string): FreeValue | undefined
+  /** Moves whenever a global of the workspace may have changed. */
+  generation(): number
+  /** Whether the name is a global of the workspace, which an assignment never writes. */
+  isShared(name: string): boolean
 }
 
 export class Cell {
@@ -38,6 +48,8 @@ export class Cell {
   readonly owner: CellOwner
   state: CellState = "free"
   saved: Saved | undefined = undefined
+  /** The global that the name meant last, so that a loop need not look it up at each turn. */
+  kept: FreeValue | undefined = undefined
   reason = ""
   constructor(name: string, owner: CellOwner) {
     this.name = name
@@ -46,7 +58,8 @@ export class Cell {
 
   /** Answers while no own property of this name stands in front of it. */
   get v(): unknown {
-    const { name, state } = this
+    const { name, state, kept } = this
+    if (kept !== undefined && state === "free" && kept.generation === this.owner.generation()) return kept.value
     if (state === "dead") throw new ReferenceErrorOfRealm(`Cannot access '${name}' before initialization`)
     if (state === "lost") {
       const error = new ErrorOfRealm(`The binding '${name}' was lost: ${this.reason}`)
@@ -55,6 +68,7 @@ export class Cell {
     }
     const found = this.owner.resolveFree(name)
     if (found === undefined) throw new ReferenceErrorOfRealm(`${name} is not defined`)
+    this.kept = found.generation === undefined ? undefined : found
     return found.value
   }
 
@@ -62,7 +76,13 @@ export class Cell {
     this.w = value
   }
 
+  /** The read of a compound assignment: a global is no binding, so there is nothing to assign to. */
   get w(): unknown {
+    if (this.state === "free" && this.owner.isShared(this.name)) {
+      throw new ReferenceErrorOfRealm(
+        `${this.name} is not defined in this session: it is a global, which Workspace.bind writes`,
+      )
+    }
     return this.v
   }
 

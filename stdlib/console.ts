@@ -16,14 +16,16 @@ import {
 import { opNow, opOutput } from "./bridge.ts"
 import type { Bridge } from "./bridge.ts"
 import { formatConsole } from "./format-console.ts"
+import { defaultPreviewLimits } from "./preview.ts"
+import type { TextOf } from "./preview.ts"
 
-export function makeConsole(bridge: Bridge): object {
+export function makeConsole(bridge: Bridge, textOf?: TextOf): object {
   const counts = new MapOf<string, number>()
   const times = new MapOf<string, number>()
   let indent = 0
 
   const write = (stream: "stdout" | "stderr", args: ArrayLike<unknown>): void => {
-    const text = formatConsole(args)
+    const text = formatConsole(args, defaultPreviewLimits, textOf)
     bridge.call(opOutput, stream, indent === 0 ? `${text}\n` : `${indented(text, stringRepeat("  ", indent))}\n`)
   }
   const line = (text: string, args: ArrayLike<unknown> = none, from = 0): void =>

@@ -4,7 +4,7 @@
 // makes its definitions from their factories, makes the dependents of what it redefines again, and then calls its statements. What an
 // eval changed is known exactly, since every write goes through a cell: `finish` returns it and settles names whose declaration was never
 // reached. Nothing here undoes an eval: the realm of an interrupted one is thrown away.
-import { bindCell, Cell, restoreCell, unbindCell, type CellOwner, type CellState } from "./cell.ts"
+import { bindCell, Cell, restoreCell, unbindCell, type CellOwner, type CellState, type FreeValue } from "./cell.ts"
 import { cleanError } from "./messages.ts"
 import { constructionMode, registerPrivates } from "./privates.ts"
 import {
@@ -67,7 +67,11 @@ interface Definition {
 
 export interface EnvironmentOptions {
   /** Answers for a name that is no binding of the session. The default is the realm's global object. */
-  resolveFree?(name: string): { value: unknown } | undefined
+  resolveFree?(name: string): FreeValue | undefined
+  /** The generation of the workspace's globals. */
+  generation?(): number
+  /** Whether a name is a global of the workspace. */
+  isShared?(name: string): boolean
   /** `import(specifier)`; the default rejects. */
   load?(specifier: unknown, options: unknown): Promise<unknown>
   /** Tells the engine's errors from other values without running user code. Without it messages are not put right where session code catches them. */
@@ -262,12 +266,21 @@ export class Environment implements CellOwner {
     else deleteProperty(this.#bound, cell.name)
   }
 
-  resolveFree(name: string): { value: unknown } | undefined {
-    if (name === "_") return { value: this.lastValue }
-    if (name === "_error") return { value: this.lastError }
+  isShared(name: string): boolean {
+    return this.#options.isShared?.(name) === true
+  }
+
+  generation(): number {
+    return this.#options.generation?.() ?? 0
+  }
+
+  resolveFree(name: string): FreeValue | undefined {
+    if (name === "_") return { value: this.lastValue, generation: undefined }
+    if (name === "_error") return { value: this.lastError, generation: undefined }
     const { resolveFree } = this.#options
     if (resolveFree !== undefined) return resolveFree(name)
-    return name in realmGlobal ? { value: (realmGlobal as Record<string, unknown>)[name] } : undefined
+    if (!(name in realmGlobal)) return undefined
+    return { value: (realmGlobal as Record<string, unknown>)[name], generation: undefined }
   }
 
   /** What changed so far counts as given: the realm stands as its checkpoint says. */

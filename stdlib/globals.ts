@@ -20,6 +20,7 @@ import {
 import { opNow, opRandom, opTimeOrigin } from "./bridge.ts"
 import type { Bridge } from "./bridge.ts"
 import { makeConsole } from "./console.ts"
+import type { TextOf } from "./preview.ts"
 import type { RealmTimers } from "./timers.ts"
 import { isBufferView, typedArrayBuffer, typedArrayByteLength, typedArrayOffset, typedArraySet } from "./intrinsics.ts"
 
@@ -28,6 +29,7 @@ export interface RealmServices {
   exit(code: unknown): never
   uncaught(error: unknown): void
   clone(value: unknown): unknown
+  readonly textOf: TextOf
 }
 
 export function installGlobals(bridge: Bridge, timers: RealmTimers, services: RealmServices): void {
@@ -39,7 +41,7 @@ export function installGlobals(bridge: Bridge, timers: RealmTimers, services: Re
     const attributes = { __proto__: null, value, writable: true, enumerable: false, configurable: true }
     defineOwn(realmGlobal, name, attributes)
   }
-  define("console", makeConsole(bridge))
+  define("console", makeConsole(bridge, services.textOf))
   define("setTimeout", function setTimeout(callback: unknown, ms?: unknown) {
     return timers.set(callback, ms, listOf(arguments, 2), false)
   })

@@ -173,6 +173,7 @@ export const numberParseFloat: (text: string) => number = Number.parseFloat
 export const numberParseInt: (text: string, radix: number) => number = Number.parseInt
 export const mathTrunc: (value: number) => number = Math.trunc
 export const jsonStringify: (value: unknown) => string = JSON.stringify
+export const jsonParse: (text: string) => unknown = JSON.parse
 export const stringCodeAt = uncurryThis(String.prototype.charCodeAt)
 export const stringSlice = uncurryThis(String.prototype.slice) as (text: string, from: number, to?: number) => string
 export const stringIndexOf = uncurryThis(String.prototype.indexOf) as (

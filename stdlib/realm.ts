@@ -22,14 +22,18 @@ import {
   weakMapGet,
   weakMapSet,
   newList,
+  stringIndexOf,
+  stringSlice,
 } from "./intrinsics.ts"
 import type { Primitive } from "./intrinsics.ts"
-import { BindingsView, sealBindingsView } from "./bindings-view.ts"
+import { Asker } from "./asker.ts"
+import { BindingsView, sealBindingsView, viewText } from "./bindings-view.ts"
 import { brandOf } from "./brands.ts"
 import { recordBound } from "./bound-record.ts"
-import { Bridge, kindError, opExit, opSettled, opStack, opUncaught } from "./bridge.ts"
+import { Bridge, kindError, opExit, opGeneration, opSettled, opStack, opUncaught } from "./bridge.ts"
 import type { HostFunction } from "./bridge.ts"
 import { describeError, defaultErrorLimits, errorToJson } from "./describe-error.ts"
+import type { FreeValue } from "./cell.ts"
 import { Environment } from "./environment.ts"
 import { installStackFormatter } from "./error-stack.ts"
 import type { Run, Unit } from "./environment.ts"
@@ -38,13 +42,15 @@ import { recordAttributes } from "./attribute-record.ts"
 import { hideInserted } from "./function-text.ts"
 import { captureIntrinsics } from "./intrinsic-references.ts"
 import { defaultPreviewLimits, preview } from "./preview.ts"
+import { OwnBindings } from "./own-bindings.ts"
 import { constructPrivates, privatesOfPrototype, privatesOnChain, type PrivatesOfClass } from "./privates.ts"
 import { isRecordedProxy, recordProxies } from "./proxy-record.ts"
-import { makeSession } from "./session.ts"
+import { makeSessions } from "./session.ts"
 import { rootScope } from "./stamp.ts"
 import type { ScopeDescriptor, Skeleton, SkeletonMaker, SourceRecord } from "./stamp.ts"
 import { RealmTimers } from "./timers.ts"
 import { RealmTools, toolError } from "./tools.ts"
+import { makeWorkspace } from "./workspace.ts"
 import { decodeBindings, decodeValue } from "../runtime/wire/values/decode.ts"
 import { encodeValue } from "../runtime/wire/values/encode.ts"
 import { encodeBindings } from "../runtime/wire/values/groups.ts"
@@ -109,10 +115,10 @@ export function bootRealm(host: HostFunction, profile: string) {
   hideInserted()
   recordBound()
   installStackFormatter((raw) => bridge.call(opStack, raw) as string)
-  installGlobals(bridge, timers, { profile, exit, uncaught, clone })
+  installGlobals(bridge, timers, { profile, exit, uncaught, clone, textOf })
   const intrinsics = captureIntrinsics(realmGlobal)
 
-  const environment = new Environment({ resolveFree, onDefined, isNativeError })
+  const environment = new Environment({ resolveFree: resolveShared, isShared, generation, onDefined, isNativeError })
   /** The last reference that meant nothing here. */
   let unresolved = ""
   const encodeHooks: EncodeHooks = {
@@ -142,6 +148,13 @@ export function bootRealm(host: HostFunction, profile: string) {
     },
     privatesOf: closedPrivates,
   }
+  // For values that other sessions get: data, and references that mean the same in every realm of the workspace.
+  const sharingHooks: EncodeHooks = {
+    referenceOf(object) {
+      const travelling = travellingName(object)
+      return travelling === undefined ? undefined : `s:${travelling}`
+    },
+  }
   // For values that leave the session: a name of this realm means nothing where they go, so what only a name could stand for stays.
   /** Bindings keep functions: their sources are committed with them. */
   const bindingHooks: EncodeHooks = {
@@ -167,7 +180,7 @@ export function bootRealm(host: HostFunction, profile: string) {
             ? environment.read(path)
             : reference[0] === "m"
               ? memberOf(path)
-              : named[path]
+              : (named[path] ?? handleNamed(path))
       if (found === undefined) unresolved = reference
       return found as object | undefined
     },
@@ -290,15 +303,50 @@ export function bootRealm(host: HostFunction, profile: string) {
     return environment.kindOf(definition) === "definition" && environment.read(definition) === object
   }
 
-  sealBindingsView()
-  const source = { bridge, environment, held, encodeWrite }
+  const show = (value: unknown): string => preview(value, defaultPreviewLimits, textOf).text
+  sealBindingsView(show)
   const facts = { id: "", kind: "" }
-  const { Session, own } = makeSession(facts, source)
+  const asker = new Asker(bridge)
+  const shared = {
+    bridge,
+    asker,
+    evalMark: () => run,
+    names: {
+      // A name that only one session's realm gives a meaning to does not travel.
+      resolve: (reference: string) => (reference[0] === "s" ? sharedNamed(afterColon(reference)) : undefined),
+      isIntrinsic: (object: object) => intrinsics.nameOf(object) !== undefined,
+    },
+  }
+  const ownBindings = new OwnBindings({ bridge, environment, held, encodeWrite })
+  const sessions = makeSessions({
+    bridge: shared.bridge,
+    asker,
+    evalMark: shared.evalMark,
+    names: shared.names,
+    environment,
+    ownBindings,
+    facts,
+    resolveShared,
+    onMinted: (object, text) => name(text, object),
+  })
+  const { own } = sessions
+  const workspace = makeWorkspace({
+    bridge: shared.bridge,
+    asker,
+    evalMark: shared.evalMark,
+    names: shared.names,
+    encodeShared,
+    sessions: sessions.live,
+    currentSession: sessions.current,
+    singleton: (wanted) => (isOffered(wanted) ? (named[wanted] as object | undefined) : undefined),
+    show,
+  })
   const tools = new RealmTools(bridge, encodeArguments)
-  name("Session", Session)
-  name("Session.own", own)
   name("BindingsView", BindingsView)
-  name("Session.own.bindings", (own as { bindings: object }).bindings)
+  name("Workspace", workspace.Workspace)
+  name("Workspace.globals", workspace.globalsView)
+  name("Workspace.classes", workspace.classesView)
+  name("Transcript", workspace.Transcript)
 
   /** Definitions that encoded or decoded values referred to, since last asked. */
   let referenced: string[] = newList()
@@ -312,21 +360,99 @@ export function bootRealm(host: HostFunction, profile: string) {
     weakMapSet(singletons, object, text)
   }
 
-  /** How singletons show; ordinary values show by themselves. */
+  /** What an object is called in every realm of the workspace, if anything. */
+  function travellingName(object: object): string | undefined {
+    const singleton = weakMapGet(singletons, object)
+    if (singleton === undefined) return undefined
+    if (object === own) return `Session:${facts.kind}:${facts.id}`
+    if (object === sessions.ownView) return `View:${facts.kind}:${facts.id}`
+    return typeof object === "function" || singleton === "tools" ? undefined : singleton
+  }
+
+  /** What such a name means here. */
+  function sharedNamed(path: string): object | undefined {
+    const found = named[path] as object | undefined
+    return found !== undefined && travellingName(found) === path ? found : handleNamed(path)
+  }
+
+  /** A session or view of another, by "Session:kind:id" or "View:kind:id". */
+  function handleNamed(path: string): object | undefined {
+    const what = beforeColon(path)
+    if (what !== "Session" && what !== "View") return undefined
+    const rest = afterColon(path)
+    return what === "Session"
+      ? sessions.handle(beforeColon(rest), afterColon(rest))
+      : sessions.viewOf(beforeColon(rest), afterColon(rest))
+  }
+
+  let isShowingView = false
+  /** How singletons, sessions and views show; ordinary values show by themselves. */
   function textOf(object: object): string | undefined {
     const singleton = weakMapGet(singletons, object)
     if (singleton === undefined) return undefined
     if (object === own) return `Session(${facts.kind}: ${facts.id})`
-    return singleton === "tools" ? "tools" : undefined
+    const what = beforeColon(singleton)
+    if (what === "Session" && singleton !== "Session") {
+      const rest = afterColon(singleton)
+      return `Session(${beforeColon(rest)}: ${afterColon(rest)})`
+    }
+    if (typeof object === "function") return undefined
+    if (singleton === "tools" || singleton === "Workspace" || singleton === "Transcript") return singleton
+    // A view may hold itself.
+    if (isShowingView) return "BindingsView {…}"
+    isShowingView = true
+    const text = viewText(object as BindingsView, show)
+    isShowingView = false
+    return text
   }
 
-  function resolveFree(wanted: string): { value: unknown } | undefined {
-    if (wanted === "Session" || wanted === "BindingsView" || (wanted === "tools" && profile !== "minimal")) {
-      return { value: named[wanted] }
+  /** Whether the profile offers that name. */
+  function isOffered(wanted: string): boolean {
+    switch (wanted) {
+      case "Session":
+      case "BindingsView":
+      case "Workspace":
+        return true
+      case "tools":
+      case "Transcript":
+        return profile !== "minimal"
+      default:
+        return false
     }
+  }
+
+  /** Names that no session binds, in their order: globals, singletons, the class registry, the realm's own. */
+  function resolveShared(wanted: string): FreeValue | undefined {
+    if (isOffered(wanted)) return { value: named[wanted], generation: undefined }
+    const global = workspace.globals.lookup(wanted)
+    if (global !== undefined) return global
     const descriptor = descriptorOf(realmGlobal, wanted)
-    if (descriptor !== undefined) return { value: (realmGlobal as Record<string, unknown>)[wanted] }
-    return undefined
+    if (descriptor === undefined) return undefined
+    return { value: (realmGlobal as Record<string, unknown>)[wanted], generation: undefined }
+  }
+
+  function generation(): number {
+    return bridge.call(opGeneration) as number
+  }
+
+  function isShared(wanted: string): boolean {
+    return workspace.globals.lookup(wanted) !== undefined
+  }
+
+  function encodeShared(key: string, value: unknown): unknown {
+    const encoded = encodeValue(value, sharingHooks, argumentBytesMax)
+    if ("tooLarge" in encoded) {
+      throw kindError("value_too_large", `The global '${key}' is larger than ${argumentBytesMax} bytes.`)
+    }
+    if ("ephemeral" in encoded) {
+      const { what, path } = encoded.ephemeral
+      const place = path === "" ? "" : ` (at ${path})`
+      throw kindError(
+        "value_not_transferable",
+        `The global '${key}' would hold something that cannot leave its session: ${what}${place}. Globals hold data and sessions.`,
+      )
+    }
+    return encoded
   }
 
   function clone(value: unknown): unknown {
@@ -403,6 +529,9 @@ export function bootRealm(host: HostFunction, profile: string) {
       facts.kind = kind
       if (profile !== "minimal") name("tools", tools.makeTools(splitNames(toolList)))
     },
+
+    /** A value that comes with the answer to a question. */
+    deposit: (table: readonly Primitive[], chunks: readonly Uint8Array[]) => asker.deposit(table, chunks),
 
     // Building a realm from a checkpoint
 
@@ -638,6 +767,16 @@ function exitCodeOf(code: unknown): number {
 
 function isNativeError(value: unknown): boolean {
   return typeof value === "object" && value !== null && brandOf(value) === "error"
+}
+
+function beforeColon(text: string): string {
+  const at = stringIndexOf(text, ":")
+  return at === -1 ? text : stringSlice(text, 0, at)
+}
+
+function afterColon(text: string): string {
+  const at = stringIndexOf(text, ":")
+  return at === -1 ? "" : stringSlice(text, at + 1)
 }
 
 function splitNames(text: string): string[] {

@@ -35,6 +35,7 @@ const layers: [RegExp, string][] = [
   [/^runtime\/serve\//, "serve"],
   [/^runtime\/index\.ts$/, "index"],
   [/^runtime\/nacre\.ts$/, "nacre"],
+  [/^runtime\/workspace\//, "workspace"],
   [/^runtime\/session\/(session|bindings)\.ts$/, "session"],
   [/^runtime\/shell\//, "shell"],
   [/^runtime\/session\/(state|outcome)\.ts$/, "state"],

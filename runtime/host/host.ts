@@ -22,11 +22,14 @@ export type SyncCall = Extract<MessageOf<typeof fromHost>, { type: "syncCall" }>
 export interface SyncAnswer {
   ok: boolean
   kind: string
+  /** Why not; the answer when it is ok. */
   message: string
+  bytes?: Uint8Array
 }
 
 export interface HostHandlers {
-  onSyncCall(call: SyncCall): SyncAnswer
+  /** A promise keeps the calling thread waiting; what takes longer than its deadline is nobody's answer. */
+  onSyncCall(call: SyncCall): SyncAnswer | Promise<SyncAnswer>
   onWorkerGone(worker: number, lost: LostWorker): void
   /** Frames of a worker that came by way of its host. */
   onFrames(worker: number, frames: Uint8Array): void
@@ -176,6 +179,12 @@ export class Host {
     return found === "gone" ? undefined : entered
   }
 
+  /** Tells every thread that globals of its workspace have been written; resolves when they have seen it, or the host is gone. */
+  async announce(generation: number): Promise<void> {
+    if (this.#isDead) return
+    await this.#ask((request) => this.#control.send("generation", { request, generation }))
+  }
+
   /** Ends the process with its whole group, at once. Idempotent; the first reason stands. */
   kill(because: string): void {
     this.#end ??= { because, worker: -1, entered: 0 }
@@ -246,10 +255,18 @@ export class Host {
         this.#waiting.get(message.request)?.({ found: "alive", entered: message.begun })
         break
       case "syncCall": {
+        const { worker, callId } = message
         const answer = this.#handlers.onSyncCall(message)
-        this.#control.send("syncReply", { worker: message.worker, callId: message.callId, ...answer })
+        if (!(answer instanceof Promise)) this.#control.send("syncReply", { worker, callId, ...answer })
+        else
+          void answer.then((it) => {
+            if (!this.#isDead) this.#control.send("syncReply", { worker, callId, ...it })
+          })
         break
       }
+      case "generationSeen":
+        this.#waiting.get(message.request)?.({ found: "alive", entered: 0 })
+        break
       case "workerGone":
         this.#handlers.onWorkerGone(message.worker, message)
         break

@@ -46,6 +46,9 @@ const control = new Link(
           })
         case "syncReply":
           return pool.answer(message.worker, message)
+        case "generation":
+          pool.raiseGeneration(message.generation)
+          return control.send("generationSeen", { request: message.request })
         case "ping":
           return beat(message.nonce)
         case "shutdown":

@@ -9,7 +9,15 @@ import type { MessagePort, Worker } from "node:worker_threads"
 import { Piscina } from "piscina"
 import { entryPath } from "../entry.ts"
 import { Outbox } from "../wire/outbox.ts"
-import { BEGUN, ENTERED, TURN, WAITING, allocateSharedWords, raiseFence } from "../wire/shared-memory.ts"
+import {
+  BEGUN,
+  ENTERED,
+  TURN,
+  WAITING,
+  allocateSharedWords,
+  raiseFence,
+  raiseGeneration,
+} from "../wire/shared-memory.ts"
 import type { SharedWords } from "../wire/shared-memory.ts"
 import type { ServeTask, SyncReply, SyncRequest } from "../wire/thread.ts"
 
@@ -53,6 +61,7 @@ export class ThreadPool {
   readonly #handlers: PoolHandlers
   readonly #threads = new Map<number, Thread>()
   readonly #piscina: Piscina
+  #generation = 0
 
   constructor(options: PoolOptions, handlers: PoolHandlers) {
     this.#options = options
@@ -76,6 +85,7 @@ export class ThreadPool {
   grow(worker: number, token: string): void {
     const { port1, port2 } = new MessageChannel()
     const words = allocateSharedWords()
+    if (this.#generation !== 0) raiseGeneration(words, this.#generation)
     const outbox = new Outbox()
     const thread: Thread = {
       words,
@@ -150,6 +160,12 @@ export class ThreadPool {
   fence(worker: number, from: number, to: number): number {
     const thread = this.#threads.get(worker)
     return thread === undefined ? 0 : raiseFence(thread.words, from, to)
+  }
+
+  /** Globals of this host's workspace have been written: no thread answers for them from an older state after this. */
+  raiseGeneration(generation: number): void {
+    this.#generation = generation
+    for (const { words } of this.#threads.values()) raiseGeneration(words, generation)
   }
 
   answer(worker: number, reply: SyncReply): void {

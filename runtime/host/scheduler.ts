@@ -39,12 +39,15 @@ const crampedShare = 0.6
 /** Share above which it gets no new work and is replaced once it is idle. */
 const fullShare = 0.8
 
+/** Of hosts that are on their way out; no workspace has that name. */
+const retiredGroup = "/retired"
+
 export interface SchedulerHandlers {
   /** More hosts are wanted than there are. */
   onHostWanted(): void
   /** The host is not needed any more, or must be replaced by a fresh one: it is to be stopped. */
   onHostRetired(host: HostPort): void
-  onStray(session: string, evalId: string, text: string): void
+  onStray(group: string, session: string, evalId: string, text: string): void
 }
 
 interface HostSlot {
@@ -93,7 +96,8 @@ export class Scheduler {
       onRoom: (worker) => this.#onRoom(worker),
       onReturned: (job) => this.#resubmit(job),
       onClosed: (worker) => this.#onWorkerClosed(worker),
-      onStray: (session, evalId, text) => this.#handlers.onStray(session, evalId, text),
+      onStray: (worker, session, evalId, text) =>
+        this.#handlers.onStray(this.#hosts.get(worker.host)?.group ?? this.#mainGroup, session, evalId, text),
       now: () => this.#clock.now(),
     }
   }
@@ -171,6 +175,32 @@ export class Scheduler {
     return this.#hosts.size
   }
 
+  /** The group that a host serves, once it serves one: that never changes, since code of one must not meet what another left. */
+  groupOf(host: HostPort): string | undefined {
+    return this.#hosts.get(host)?.group
+  }
+
+  /**
+   * No more hosts may be started, and a group waits for its first: an idle host of another one is given up for it. The main group keeps
+   * its minimum; what only the realms of that host hold is lost and named.
+   */
+  reclaim(): void {
+    if (this.#wanting.size === 0) return
+    let idlest: HostSlot | undefined
+    for (const slot of this.#hosts.values()) {
+      if (slot.group === undefined || slot.end !== undefined || this.#wanting.has(slot.group)) continue
+      if (slot.group === this.#mainGroup && this.#hostsOf(slot.group).length <= this.#options.min) continue
+      if (slot.workers.some((worker) => worker.depth > 0 || worker.parked.size > 0 || worker.waiting.length > 0))
+        continue
+      if (idlest === undefined || usedAt(slot) < usedAt(idlest)) idlest = slot
+    }
+    if (idlest === undefined) return
+    for (const worker of idlest.workers) {
+      for (const tenant of Array.from(worker.tenants.values())) this.evict(tenant, "its host was needed elsewhere")
+    }
+    this.#retire(idlest)
+  }
+
   get hasSpare(): boolean {
     for (const slot of this.#hosts.values()) if (slot.group === undefined && slot.end === undefined) return true
     return false
@@ -179,7 +209,13 @@ export class Scheduler {
   /** Nothing more will come for that group: its hosts go. */
   retireGroup(group: string): void {
     this.#wanting.delete(group)
-    for (const slot of this.#hostsOf(group)) this.#handlers.onHostRetired(slot.host)
+    for (const slot of this.#hostsOf(group)) this.#retire(slot)
+  }
+
+  /** Nothing more is placed on it: who opens the group again meanwhile gets another host. */
+  #retire(slot: HostSlot): void {
+    slot.group = retiredGroup
+    this.#handlers.onHostRetired(slot.host)
   }
 
   /** What runs where, for trees and tests. */
@@ -425,6 +461,7 @@ export class Scheduler {
     if (worker.depth === 0) this.#steal(worker)
     const slot = this.#hosts.get(worker.host)
     if (slot?.isFull) this.#recycleIfIdle(slot)
+    else if (this.#wanting.size > 0 && worker.depth === 0) this.#handlers.onHostWanted()
   }
 
   /** Much waits for one worker: an idle one of the group takes some, also one that never had work. */
@@ -658,6 +695,13 @@ export class Scheduler {
   *#workers(): Iterable<WorkerSlot> {
     for (const slot of this.#hosts.values()) yield* slot.workers
   }
+}
+
+/** When anything on it was last used; the longer ago the less it is missed. */
+function usedAt(slot: HostSlot): number {
+  let last = 0
+  for (const worker of slot.workers) for (const tenant of worker.tenants.values()) last = Math.max(last, tenant.usedAt)
+  return last
 }
 
 function isAlone(worker: WorkerSlot): boolean {

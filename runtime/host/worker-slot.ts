@@ -78,7 +78,7 @@ export interface WorkerSlotHandlers {
   /** The job must be placed again: nothing of it ran. */
   onReturned(job: Job): void
   onClosed(worker: WorkerSlot): void
-  onStray(session: string, evalId: string, text: string): void
+  onStray(worker: WorkerSlot, session: string, evalId: string, text: string): void
   now(): number
 }
 
@@ -360,7 +360,7 @@ export class WorkerSlot {
         break
       }
       case "stray":
-        this.#handlers.onStray(message.session, message.evalId, message.text)
+        this.#handlers.onStray(this, message.session, message.evalId, message.text)
         break
     }
   }

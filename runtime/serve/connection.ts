@@ -28,9 +28,12 @@ export interface ServeContext {
 }
 
 /** Which events a client asked for. */
-type Events = "none" | "own" | "all"
+type Events = "none" | "own" | "changes" | "all"
 
 type Initialize = Parameters<typeof openOptions>[0] & { session?: string | undefined; events?: Events | undefined }
+
+/** A connection may open sessions without end: closed ones are forgotten now and then. */
+const attachedPerPurge = 256
 
 export class Connection {
   readonly peer: Peer
@@ -38,6 +41,8 @@ export class Connection {
   readonly exited: Promise<number>
   readonly #context: ServeContext
   readonly #used = new Set<string>()
+  /** Sessions that know this client, and how it leaves them. */
+  readonly #attached = new Map<Session, () => void>()
   readonly #evals = new Map<RequestId, Session>()
   #resolveExited!: (code: number) => void
   #begun: Promise<unknown> = Promise.resolve()
@@ -45,6 +50,7 @@ export class Connection {
   #own: OpenOptions = { kind: "repl" }
   #ownSession: Session | undefined
   #events: Events = "own"
+  readonly #workspace = "main"
   #unsubscribe: () => void = () => {}
 
   constructor(transport: Transport, context: ServeContext) {
@@ -72,6 +78,8 @@ export class Connection {
   async close(): Promise<void> {
     this.#unsubscribe()
     this.peer.close()
+    for (const detach of this.#attached.values()) detach()
+    this.#attached.clear()
     if (this.#own.id === undefined) await this.#ownSession?.close()
   }
 
@@ -105,6 +113,11 @@ export class Connection {
   /** Events about this session are the client's from now on. */
   use(session: Session): void {
     this.#used.add(session.id)
+    if (this.#attached.has(session)) return
+    if (this.#attached.size % attachedPerPurge === 0) {
+      for (const known of this.#attached.keys()) if (known.isClosed) this.#attached.delete(known)
+    }
+    this.#attached.set(session, session.attachClient())
   }
 
   sendOutput(session: string, request: RequestId | undefined, chunk: OutputChunk): void {
@@ -220,11 +233,19 @@ export class Connection {
     }
   }
 
+  /** About a session that this connection has used, or what it shares with others; changes only for a client that follows them. */
+  #isWanted(event: NacreEvent): boolean {
+    const { type } = event
+    if (type === "globals.changed" || type === "transcript.shown") return this.#events === "changes"
+    if (type === "session.opened" || (type === "bindings.changed" && this.#events !== "changes")) return false
+    return "session" in event && this.#used.has(event.session)
+  }
+
   #onEvent(event: NacreEvent): void {
-    if (this.#events === "own") {
-      if (!("session" in event) || event.type === "session.opened" || !this.#used.has(event.session)) return
-    }
-    if (event.type === "session.closed") this.#used.delete(event.session)
+    // What a connection opens is of the main workspace: a session of another one may have the same id.
+    const isOther = "workspace" in event && event.workspace !== this.#workspace
+    if (this.#events !== "all" && (isOther || !this.#isWanted(event))) return
+    if (event.type === "session.closed" && !isOther) this.#used.delete(event.session)
     this.peer.notify("event", event)
   }
 }

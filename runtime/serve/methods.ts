@@ -101,6 +101,11 @@ const opening = {
     doc: "What it is for. `repl` and `ide` sessions have no time limit for an eval.",
   },
   profile: { oneOf: profiles, optional: true, doc: 'What its code may call; default "standard".' },
+  graceMs: {
+    ...milliseconds,
+    optional: true,
+    doc: "Milliseconds after its last connection has ended in which another may use it, before it is closed; by default a session with an id stays.",
+  },
   principal: { type: "string", max: 256, optional: true, doc: "On whose behalf it runs; given to tools." },
   evalTimeoutMs: {
     ...milliseconds,
@@ -133,9 +138,9 @@ export const methods: Readonly<Record<string, Method>> = {
       },
       ...opening,
       events: {
-        oneOf: ["none", "own", "all"],
+        oneOf: ["none", "own", "changes", "all"],
         optional: true,
-        doc: 'Which `event` notifications to send; default "own": those about sessions that this connection has used.',
+        doc: 'Which `event` notifications to send; default "own": those about sessions that this connection has used, but for `bindings.changed`. "changes": these too, with `globals.changed` and `transcript.shown`.',
       },
     },
     result: {
@@ -434,7 +439,10 @@ export const notifications = {
         oneOf: [
           "session.opened",
           "session.closed",
+          "bindings.changed",
           "bindings.lost",
+          "globals.changed",
+          "transcript.shown",
           "session.stray",
           "host.started",
           "host.lost",
@@ -443,14 +451,33 @@ export const notifications = {
         ],
         doc: "What; the other fields depend on it.",
       },
-      session: { type: "string", optional: true, doc: "Of `session.*` and `bindings.lost`." },
+      seq: { type: "integer", optional: true, doc: "Counts the events of the system; `waiting` has none." },
+      session: {
+        type: "string",
+        optional: true,
+        doc: "Of `session.*`, `bindings.*`, `globals.changed` and `transcript.shown`.",
+      },
+      workspace: { type: "string", optional: true, doc: "Of the same." },
       names: { list: { type: "string" }, optional: true, doc: "Of `bindings.lost`." },
       reason: { type: "string", optional: true, doc: "Of `bindings.lost`." },
-      evalId: { type: "string", optional: true, doc: "Of `session.stray`." },
-      text: { type: "string", optional: true, doc: "Of `session.stray`: what code of an ended eval did." },
+      evalId: { type: "string", optional: true, doc: "The eval that did it, where one did." },
+      text: {
+        type: "string",
+        optional: true,
+        doc: "Of `session.stray`: what code of an ended eval did; of `transcript.shown`: the text.",
+      },
+      set: { list: { type: "string" }, optional: true, doc: "Of `*.changed`: names bound or changed." },
+      removed: { list: { type: "string" }, optional: true, doc: "Of `*.changed`." },
+      definitions: { list: { type: "string" }, optional: true, doc: "Of `bindings.changed`." },
+      lost: {
+        list: { type: "string" },
+        optional: true,
+        doc: "Of `bindings.changed`: bound, but without their values.",
+      },
+      commit: { type: "integer", optional: true, doc: "Of `bindings.changed`: the session's commit after it." },
       host: { type: "string", optional: true, doc: "Of `host.*`." },
       pid: { type: "integer", optional: true, doc: "Of `host.*`." },
-      because: { type: "string", optional: true, doc: "Of `host.lost`." },
+      because: { type: "string", optional: true, doc: "Of `host.lost` and `bindings.changed`: why." },
       actor: { type: "string", optional: true, doc: "Of `actor.crashed`." },
       message: { type: "string", optional: true, doc: "Of `actor.crashed`." },
       requests: { type: "integer", optional: true, doc: "Of `waiting`: how many are under way." },
@@ -480,6 +507,7 @@ export function openOptions(given: FieldsOf<typeof opening>): OpenOptions {
   if (given.kind !== undefined) options.kind = given.kind
   if (given.profile !== undefined) options.profile = given.profile
   if (given.principal !== undefined) options.principal = given.principal
+  if (given.graceMs !== undefined) options.graceMs = given.graceMs ?? Infinity
   if (given.evalTimeoutMs !== undefined) options.evalTimeoutMs = given.evalTimeoutMs ?? Infinity
   return options
 }

@@ -8,11 +8,11 @@ import type { Tenant, WorkerSlot } from "../host/worker-slot.ts"
 import { checkMilliseconds, refuseUnknown } from "../options.ts"
 import { Shell } from "../shell/shell.ts"
 import type { EvalOptions, ShellContext, ShellSession } from "../shell/shell.ts"
-import { callingSession } from "../shell/tool-calls.ts"
+import { callingSession, sessionKey } from "../shell/tool-calls.ts"
 import type { Tool } from "../shell/tool-calls.ts"
 import { SessionBindings } from "./bindings.ts"
 import type { Outcome } from "./outcome.ts"
-import { SessionState, copyState, loseRealm, restoreState } from "./state.ts"
+import { SessionState, copyState, loseRealm, restoreState, takeChanges } from "./state.ts"
 
 export const sessionKinds = ["repl", "mcp", "lsp", "ide", "attach", "service", "unknown"] as const
 export type SessionKind = (typeof sessionKinds)[number]
@@ -31,10 +31,12 @@ const noOptions: EvalOptions = {}
 
 export interface SessionContext extends ShellContext {
   /** Starts the shell under the session supervisor; resolves when it is supervised. */
-  startShell(id: string, start: (context: StartContext) => ProcessLike): Promise<Process>
+  startShell(session: Session, start: (context: StartContext) => ProcessLike): Promise<Process>
   /** The session is closed: forget it. */
   onClosed(session: Session): void
   nextEvalId(): string
+  /** The generation of that workspace's globals. */
+  generationOf(workspace: string): number
   fork(session: Session, state: SessionState): Session
 }
 
@@ -48,6 +50,7 @@ export interface SessionFacts {
   readonly tools: ReadonlyMap<string, Tool>
   readonly evalTimeoutMs: number | undefined
   readonly idleMs: number | undefined
+  readonly graceMs: number | undefined
 }
 
 /** Throws `invalid_options` naming the first option that is unknown or misshapen. */
@@ -91,7 +94,11 @@ export class Session implements Tenant, ShellSession {
   #starting: Promise<Shell> | undefined
   #isClosed = false
   #closing: Promise<void> | undefined
+  #clients = 0
+  #cancelGrace: (() => void) | undefined
   #marks: Map<string, SessionState> | undefined
+  /** Milliseconds since the epoch when it was opened. */
+  readonly openedAt = Date.now()
   /** When it was last used, for idle closing and passivation. */
   lastUsedAt: number
   // As a tenant of workers:
@@ -136,6 +143,10 @@ export class Session implements Tenant, ShellSession {
   }
   get group(): string {
     return this.facts.group
+  }
+  /** Internal: of its workspace's globals. */
+  get generation(): number {
+    return this.#context.generationOf(this.facts.workspace)
   }
   /** Internal: the committed state, made at first use. */
   get state(): SessionState {
@@ -269,8 +280,29 @@ export class Session implements Tenant, ShellSession {
         throw new NacreError("mark_not_found", `Session '${this.id}' has no mark '${name}'; it has: ${known}.`)
       }
       this.worker?.evict(this)
-      return { lost: restoreState(this.state, marked) }
+      const lost = restoreState(this.state, marked)
+      this.#announce("rollback")
+      return { lost }
     })
+  }
+
+  /**
+   * Notes that a client uses the session; returns what it calls when it is gone. A session that was opened with `graceMs` closes that long
+   * after its last client has gone, unless another comes: it neither leaks nor vanishes under a reconnect.
+   */
+  attachClient(): () => void {
+    this.#clients += 1
+    this.#cancelGrace?.()
+    this.#cancelGrace = undefined
+    let isAttached = true
+    return () => {
+      if (!isAttached) return
+      isAttached = false
+      this.#clients -= 1
+      const { graceMs } = this.facts
+      if (this.#clients > 0 || graceMs === undefined || graceMs === Infinity || this.#isClosed) return
+      this.#cancelGrace = this.#context.clock.after(graceMs, () => void this.close())
+    }
   }
 
   /** The outcome of a recent eval, for a client that lost the answer; the last few are kept while the session is active. */
@@ -287,6 +319,7 @@ export class Session implements Tenant, ShellSession {
 
   async #close(): Promise<void> {
     this.#isClosed = true
+    this.#cancelGrace?.()
     // In the order of the calls: an eval requested before this is accepted, and ends as interrupted.
     const shell = await (this.#starting ?? this.#shell)
     await shell?.close()
@@ -309,7 +342,16 @@ export class Session implements Tenant, ShellSession {
     const names = loseRealm(this.#state, reason)
     if (names.length === 0) return
     this.lostSince.push(...names)
-    this.#context.emit({ type: "bindings.lost", session: this.id, names, reason })
+    const { id: session, workspace } = this
+    this.#context.emit({ type: "bindings.lost", session, workspace, names, reason })
+    this.#announce("realm-lost")
+  }
+
+  #announce(because: "rollback" | "realm-lost"): void {
+    const { id: session, workspace, state } = this
+    const changes = takeChanges(state)
+    if (changes === undefined) return
+    this.#context.emit({ type: "bindings.changed", session, workspace, because, ...changes, commit: state.commit })
   }
 
   /** Internal: stops the shell of an idle session; the next message starts another. */
@@ -318,6 +360,7 @@ export class Session implements Tenant, ShellSession {
     if (shell === undefined || !shell.isIdle) return
     this.#shell = this.#starting = undefined
     void shell.close()
+    this.#announce("realm-lost")
   }
 
   /** Internal: for synchronous calls of session code. */
@@ -340,7 +383,8 @@ export class Session implements Tenant, ShellSession {
       throw new NacreError("source_too_large", `The source has ${source.length} characters; the limit is ${sourceMax}.`)
     }
     if (options !== noOptions) checkEvalOptions(options)
-    if (callingSession.getStore() === this.id && !this.isIdle) {
+    const calling = callingSession.getStore()
+    if (calling !== undefined && calling === sessionKey(this) && !this.isIdle) {
       const message = `Session '${this.id}' waits for the tool call that requests this eval; run it in another session or after the call.`
       throw new NacreError("would_deadlock", message)
     }
@@ -364,7 +408,7 @@ export class Session implements Tenant, ShellSession {
 
   async #startShell(): Promise<Shell> {
     let shell: Shell | undefined
-    await this.#context.startShell(this.id, () => {
+    await this.#context.startShell(this, () => {
       let onExit: ((reason: "normal" | { error: unknown }) => void) | undefined
       const started = new Shell(this, this.#context, (error) => {
         if (this.#shell === started) this.#shell = this.#starting = undefined

@@ -32,6 +32,8 @@ export class SessionState {
   lastError: Uint8Array | undefined
   /** What besides bindings only the realm holds, as texts for people. */
   realmOnly: readonly string[] = nothing
+  /** Names that were bound, changed, removed or lost since `takeChanges`. */
+  touched: Set<string> | undefined
 }
 
 const nothing: readonly string[] = []
@@ -44,14 +46,46 @@ export interface Change {
   rejected: Rejected[]
 }
 
+/** What names became that a change touched. */
+export interface CommittedChanges {
+  set: string[]
+  definitions: string[]
+  removed: string[]
+  lost: string[]
+}
+
+/** What has changed since this was last asked, by what each name is now; `undefined` when nothing has. */
+export function takeChanges(state: SessionState): CommittedChanges | undefined {
+  const { touched } = state
+  if (touched === undefined) return undefined
+  state.touched = undefined
+  const changes: CommittedChanges = { set: [], definitions: [], removed: [], lost: [] }
+  for (const name of touched) {
+    const local = state.locals.get(name)
+    if (local !== undefined) (local.held === "lost" ? changes.lost : changes.set).push(name)
+    else (state.definitions.has(name) ? changes.definitions : changes.removed).push(name)
+  }
+  return changes
+}
+
+function touch(state: SessionState, name: string): void {
+  ;(state.touched ??= new Set()).add(name)
+}
+
+function touchAll(state: SessionState): void {
+  for (const name of state.locals.keys()) touch(state, name)
+  for (const name of state.definitions.keys()) touch(state, name)
+}
+
 /** Commits the effects of an eval that ended by itself (`ok`, `threw`, `exited`), its queue already folded in by the worker. */
 export function commitDelta(state: SessionState, delta: Delta): Change {
   const { set = [], removed = [], cleared = false, plain = [], groups = [], ephemeral = [], definitions = [] } = delta
   const { removedDefinitions = [], lastValue, lastError, realmOnly = nothing } = delta
   if (cleared) clear(state)
-  for (const name of removed) state.locals.delete(name)
-  for (const name of removedDefinitions) state.definitions.delete(name)
+  for (const name of removed) if (state.locals.delete(name)) touch(state, name)
+  for (const name of removedDefinitions) if (state.definitions.delete(name)) touch(state, name)
   for (const record of definitions) {
+    touch(state, record.name)
     state.locals.delete(record.name)
     state.definitions.set(record.name, record)
   }
@@ -63,7 +97,12 @@ export function commitDelta(state: SessionState, delta: Delta): Change {
     const group = { bytes, sources }
     for (const name of names) put(state, name, { readonly: readonlyOf(name), held: "bytes", group })
   }
-  for (const { name, what } of ephemeral) put(state, name, { readonly: readonlyOf(name), held: "realm", what })
+  for (const { name, what } of ephemeral) {
+    // Named again by every eval that looks at it: that is no change.
+    const before = state.locals.get(name)
+    const isSame = before?.held === "realm" && before.what === what && !flags.has(name)
+    if (!isSame) put(state, name, { readonly: readonlyOf(name), held: "realm", what })
+  }
   for (const source of delta.sources ?? []) state.sources.set(source.id, source)
   for (const id of delta.droppedSources ?? []) state.sources.delete(id)
   if (lastValue !== undefined) state.lastValue = lastValue
@@ -97,6 +136,7 @@ export function commitQueue(state: SessionState, queue: readonly QueuedWrite[]):
     } else {
       if (state.definitions.delete(key)) definitionsRemoved += 1
       else if (!state.locals.delete(key)) continue
+      touch(state, key)
       change.removed.push(key)
     }
   }
@@ -111,6 +151,7 @@ export function loseRealm(state: SessionState, reason: string): string[] {
   for (const [name, local] of state.locals) {
     if (local.held !== "realm") continue
     state.locals.set(name, { readonly: local.readonly, held: "lost", reason: `${local.what}: ${reason}` })
+    touch(state, name)
     lost.push(name)
   }
   lost.push(...state.realmOnly)
@@ -155,6 +196,8 @@ export function copyState(state: SessionState): SessionState {
 /** Puts the session back to `earlier` as a new commit and a new revision. Names that were held by a realm then are lost. */
 export function restoreState(state: SessionState, earlier: SessionState): string[] {
   const { locals, definitions, sources, lastValue, lastError, realmOnly } = copyState(earlier)
+  touchDifference(state, locals, state.locals)
+  touchDifference(state, definitions, state.definitions)
   Object.assign(state, { locals, definitions, sources, lastValue, lastError, realmOnly })
   const lost = loseRealm(state, "the state it was part of was left and came back without it")
   state.commit += 1
@@ -194,12 +237,20 @@ export function checkpointOf(
   }
 }
 
+/** Values are replaced, never changed, so another object is another value. */
+function touchDifference(state: SessionState, to: Map<string, object>, from: Map<string, object>): void {
+  for (const [name, value] of to) if (from.get(name) !== value) touch(state, name)
+  for (const name of from.keys()) if (!to.has(name)) touch(state, name)
+}
+
 function clear(state: SessionState): void {
+  touchAll(state)
   state.locals.clear()
   state.definitions.clear()
 }
 
 function put(state: SessionState, name: string, local: Local): void {
+  touch(state, name)
   state.definitions.delete(name)
   state.locals.set(name, local)
 }

@@ -7,14 +7,22 @@ import { createActor } from "xstate"
 import type { Actor } from "xstate"
 import type { Clock } from "../clock.ts"
 import { NacreError, assert } from "../errors.ts"
-import type { EventListener } from "../events.ts"
+import type { Emit } from "../events.ts"
 import type { Scheduler } from "../host/scheduler.ts"
 import type { SyncAnswer, SyncCall } from "../host/host.ts"
 import type { EvalRequest, Job, OutputMessage, Tenant, ToolCall } from "../host/worker-slot.ts"
 import type { Limits } from "../options.ts"
 import { emptyOutcome } from "../session/outcome.ts"
 import type { Outcome, OutputChunk } from "../session/outcome.ts"
-import { checkpointOf, commitDelta, commitQueue, ephemeralNames, loseRealm, resetState } from "../session/state.ts"
+import {
+  checkpointOf,
+  commitDelta,
+  commitQueue,
+  ephemeralNames,
+  loseRealm,
+  resetState,
+  takeChanges,
+} from "../session/state.ts"
 import type { SessionState } from "../session/state.ts"
 import { decodeForEmbedder } from "../wire/values/embedder.ts"
 import type { QueuedWrite } from "../wire/mutations.ts"
@@ -35,13 +43,15 @@ export interface ShellSession {
   readonly tenant: Tenant
   /** Names lost outside an eval, to be named by the next outcome. */
   readonly lostSince: string[]
+  /** The generation of its workspace's globals; 0 or missing while there never was one. */
+  readonly generation?: number
 }
 
 export interface ShellContext {
   readonly scheduler: Scheduler
   readonly limits: Limits
   readonly clock: Clock
-  readonly emit: EventListener
+  readonly emit: Emit
 }
 
 export interface EvalOptions {
@@ -94,6 +104,10 @@ interface Running {
   tools: ToolCalls | undefined
   begunAt: number
   isParked: boolean
+  /** It has done something that others may have seen. */
+  wasSeen: boolean
+  /** Globals it has written. */
+  globals: string[] | undefined
   /** Set once, by whichever end came first. */
   end: (() => Outcome) | undefined
 }
@@ -220,6 +234,7 @@ export class Shell {
       this.#dropRealm("the session was reset")
       resetState(this.session.state)
       this.session.lostSince.length = 0
+      this.#announce("reset")
     })
   }
 
@@ -252,6 +267,32 @@ export class Shell {
     return { ok: true, kind: "", message: "" }
   }
 
+  /** Whether code of that eval may call out now. What `changes` something makes that the eval cannot be begun again elsewhere. */
+  admits(evalId: string, changes: boolean): boolean {
+    const running = this.#running
+    if (running === undefined || running.end !== undefined || running.request.evalId !== evalId) return false
+    running.wasSeen ||= changes
+    return true
+  }
+
+  /** A global that the eval has written, for its outcome. */
+  noteGlobal(evalId: string, name: string): void {
+    const running = this.#running
+    if (running?.request.evalId !== evalId) return
+    running.globals ??= []
+    if (!running.globals.includes(name)) running.globals.push(name)
+  }
+
+  /** Tells what has been committed since this was last called. */
+  #announce(because: "eval" | "reset" | "realm-lost", evalId?: string): void {
+    const { id: session, workspace, state } = this.session
+    const changes = takeChanges(state)
+    if (changes === undefined) return
+    const { commit } = state
+    const by = evalId === undefined ? {} : { evalId }
+    this.#context.emit({ type: "bindings.changed", session, workspace, because, ...by, ...changes, commit })
+  }
+
   // What the machine asks for
 
   submitNext(): void {
@@ -270,6 +311,8 @@ export class Shell {
       tools: undefined,
       begunAt: 0,
       isParked: false,
+      wasSeen: false,
+      globals: undefined,
       end: undefined,
     }
     try {
@@ -299,6 +342,7 @@ export class Shell {
         this.#running = running
         throw error
       }
+      this.#announce("eval", outcome.evalId)
       this.#outcomes.push(outcome)
       if (this.#outcomes.length > outcomesKept) this.#outcomes.shift()
       running.request.resolve(outcome)
@@ -377,6 +421,7 @@ export class Shell {
     const outcome = emptyOutcome(running.request.evalId, status, this.session.state.revision)
     outcome.output = running.output
     outcome.omittedBytes = running.omittedBytes
+    if (running.globals !== undefined) outcome.committed.globals = running.globals
     outcome.durationMs = running.begunAt === 0 ? 0 : this.#context.clock.now() - running.begunAt
     outcome.lost = this.session.lostSince.splice(0)
     return outcome
@@ -419,8 +464,8 @@ export class Shell {
       isUnseen: () => {
         const running = this.#running
         if (running?.request !== request) return false
-        const { output, queue, tools, isParked } = running
-        return output.length === 0 && queue.length === 0 && tools === undefined && !isParked
+        const { output, queue, tools, isParked, wasSeen } = running
+        return !wasSeen && output.length === 0 && queue.length === 0 && tools === undefined && !isParked
       },
       onBegun: guarded(() => {
         current().begunAt = this.#context.clock.now()
@@ -483,6 +528,7 @@ export class Shell {
       atomic: request.options.atomic ?? false,
       limits: [limits.outputBytesMax, limits.valueTextMax, limits.valueDataBytesMax],
     }
+    if (session.generation) message.generation = session.generation
     if (!isResident || tenant.commit !== state.commit) {
       const realm = { tools: [...session.tools.keys()], kind: session.kind, profile: session.profile }
       message.checkpoint = checkpointOf(state, realm)
@@ -579,6 +625,7 @@ export class Shell {
     }
     this.#settleQueue("shell-failed")
     this.#dropRealm("its shell failed")
+    this.#announce("realm-lost")
     for (const ended of this.#onEnded.splice(0)) ended()
   }
 }

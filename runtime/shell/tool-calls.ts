@@ -35,8 +35,13 @@ interface Caller {
   readonly tools: ReadonlyMap<string, Tool>
 }
 
-/** The session whose tool call this code runs in: what it awaits, that session waits for. */
+/** The session (`sessionKey`) whose tool call this code runs in: what it awaits, that session waits for. */
 export const callingSession = new AsyncLocalStorage<string>()
+
+/** A session's id is its own within its workspace only. */
+export function sessionKey({ workspace, id }: { workspace: string; id: string }): string {
+  return `${workspace}/${id}`
+}
 
 const nothing: Uint8Array = new Uint8Array(0)
 
@@ -110,7 +115,7 @@ export class ToolCalls {
       signal,
       ...(principal && { principal }),
     }
-    return callingSession.run(id, () => tool(args, context))
+    return callingSession.run(sessionKey({ workspace, id }), () => tool(args, context))
   }
 }
 

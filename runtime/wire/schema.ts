@@ -12,7 +12,7 @@ import { packField, plain, record, str, unpackField, withoutAbsent } from "./che
 import type { Check, Checked, FieldTable, Fields } from "./check.ts"
 
 /** Changes whenever a message changes; a host that says another one is refused at its handshake. */
-export const wireVersion = 1
+export const wireVersion = 2
 
 const definition = record({
   name: str,
@@ -117,6 +117,8 @@ export const toWorker = {
     atomic: bool,
     limits: list(int),
     checkpoint: optional(checkpoint),
+    /** The generation of the workspace's globals that its code must see at least. */
+    generation: optional(int),
     /** A worker has died with it in flight: whatever ended before it must have left before it begins, so that a second death is its own. */
     isSuspect: optional(bool),
   }),
@@ -173,9 +175,11 @@ export const toHost = {
   interrupt: message(129, { request: int, worker: int, seq: int, graceMs: int }),
   /** Keep the worker from beginning the evals of these sequence numbers. */
   fence: message(130, { request: int, worker: int, from: int, to: int }),
-  syncReply: message(131, { worker: int, callId: int, ok: bool, kind: str, message: str }),
+  syncReply: message(131, { worker: int, callId: int, ok: bool, kind: str, message: str, bytes: optional(bytes) }),
   shutdown: message(132, {}),
   ping: message(133, { nonce: int }),
+  /** Globals have been written: every thread must see that generation before the answer. */
+  generation: message(134, { request: int, generation: int }),
 } as const
 
 export const fromHost = {
@@ -190,10 +194,28 @@ export const fromHost = {
     session: str,
     evalId: str,
     /** "cancel": the caller of the write with this call id was told that it failed, so it must not be applied. */
-    op: oneOf("atPut", "removeKey", "clear", "cancel"),
+    op: oneOf(
+      "atPut",
+      "removeKey",
+      "clear",
+      "cancel",
+      "find",
+      "info",
+      "sessions",
+      "keys",
+      "includes",
+      "read",
+      "global",
+      "globals",
+      "bind",
+      "unbind",
+      "show",
+    ),
     key: str,
     what: str,
     bytes,
+    target: optional(str),
+    version: optional(int),
   }),
   /** `entered`: the eval the thread was in, `begun`: the last one that had begun; 0 if none. */
   workerGone: message(197, { worker: int, entered: int, begun: int, because: str }),
@@ -201,6 +223,8 @@ export const fromHost = {
   relayed: message(199, { worker: int, frames: bytes }),
   /** The host is about to kill itself. */
   dying: message(198, { because: str, worker: int, entered: int }),
+  /** Every thread has seen the generation. */
+  generationSeen: message(200, { request: int }),
 } as const
 
 type Shape = Record<string, Check<unknown>>

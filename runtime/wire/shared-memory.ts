@@ -16,11 +16,13 @@ export const FENCE_TO = 3
 export const BEGUN = 5
 /** 1 while the thread waits in a synchronous call; the host stores 0 and notifies when the answer is on the port. */
 export const WAITING = 4
+/** Generation of the workspace's globals that the thread must have seen: moved by every write, 0 while there never was one. */
+export const GENERATION = 6
 
 export type SharedWords = Int32Array<SharedArrayBuffer>
 
 export function allocateSharedWords(): SharedWords {
-  return new Int32Array(new SharedArrayBuffer(6 * Int32Array.BYTES_PER_ELEMENT))
+  return new Int32Array(new SharedArrayBuffer(7 * Int32Array.BYTES_PER_ELEMENT))
 }
 
 /** The worker's side: true when the eval may begin. */
@@ -48,4 +50,13 @@ export function raiseFence(words: SharedWords, from: number, to: number): number
   Atomics.store(words, FENCE_TO, to)
   Atomics.store(words, FENCE_FROM, from)
   return Atomics.load(words, BEGUN)
+}
+
+/** Raises the generation; an older one that comes late changes nothing. It may wrap: the distance tells which one is newer. */
+export function raiseGeneration(words: SharedWords, generation: number): void {
+  for (;;) {
+    const before = Atomics.load(words, GENERATION)
+    if (before !== 0 && ((generation - before) | 0) <= 0) return
+    if (Atomics.compareExchange(words, GENERATION, before, generation) === before) return
+  }
 }

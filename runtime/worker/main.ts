@@ -6,11 +6,13 @@
 import { AsyncLocalStorage } from "node:async_hooks"
 import { randomFillSync } from "node:crypto"
 import { connect } from "node:net"
-import { receiveMessageOnPort, threadId } from "node:worker_threads"
+import { threadId } from "node:worker_threads"
 import type { Script } from "node:vm"
 import {
+  opAsk,
   opCurrent,
   opExit,
+  opGeneration,
   opNow,
   opOutput,
   opRandom,
@@ -26,12 +28,12 @@ import {
 } from "../../stdlib/bridge.ts"
 import type { HostFunction } from "../../stdlib/bridge.ts"
 import type { Primitive } from "../../stdlib/intrinsics.ts"
-import { ENTERED, TURN, WAITING, enter } from "../wire/shared-memory.ts"
 import { Outbox } from "../wire/outbox.ts"
+import { ENTERED, GENERATION, TURN, enter, raiseGeneration } from "../wire/shared-memory.ts"
 import { Link } from "../wire/transport.ts"
 import { fromWorker, toWorker, wireVersion } from "../wire/schema.ts"
 import type { FieldsOf, WorkerOutcome } from "../wire/schema.ts"
-import type { ServeTask, SyncReply } from "../wire/thread.ts"
+import type { ServeTask, SyncOp } from "../wire/thread.ts"
 import { packValue } from "../wire/values/pack.ts"
 import type { PackedInput } from "../wire/values/pack.ts"
 import { bundleRealmScript } from "./bundle.ts"
@@ -41,6 +43,7 @@ import { Realm } from "./realm.ts"
 import { Resident } from "./resident.ts"
 import { RunningEval } from "./running-eval.ts"
 import type { EvalMessage } from "./running-eval.ts"
+import { SyncCalls } from "./sync-calls.ts"
 
 /** Writes of an eval that leave at once: the last line before an endless loop or a crash is the one that is wanted. */
 const promptFlushesMax = 64
@@ -57,6 +60,8 @@ const begunPerTurnMax = 8
 const spareProfile = "standard"
 /** Idle time before a spare realm is booted: a burst of evals must not wait for it. */
 const spareDelayMs = 3
+
+const nothing = new Uint8Array(0)
 
 /** The task of a piscina worker: resolves when the connection has closed. */
 export function serve(task: ServeTask): Promise<void> {
@@ -77,15 +82,18 @@ class Worker {
   readonly #ended = new Map<number, { session: string; evalId: string }>()
   readonly #parked = new Map<string, RunningEval>()
   readonly #bundle: Script = bundleRealmScript()
+  readonly #syncCalls: SyncCalls
+  /** The eval that has ended but is being shown: a view that is part of its result may still be read. */
+  #shown: RunningEval | undefined
   #current: RunningEval | undefined
   /** A realm that is booted and belongs to nobody. */
   #spare: { profile: string; realm: Realm } | undefined
   #isSpareDue = false
-  #syncCalls = 0
   #flushedAt = 0
 
   constructor(task: ServeTask, onClosed: () => void) {
     this.#task = task
+    this.#syncCalls = new SyncCalls(task)
     task.port.on("message", (message: unknown) => {
       // Answers to synchronous calls that came too late are dropped here.
       if (message === "ping") Atomics.add(task.words, TURN, 1)
@@ -150,6 +158,7 @@ class Worker {
 
   #begin(message: EvalMessage): void {
     const begunAt = performance.now()
+    if (message.generation !== undefined) raiseGeneration(this.#task.words, message.generation)
     const resident = this.#residentFor(message)
     if (resident === undefined) {
       this.#link.send("missing", { seq: message.seq, evalId: message.evalId })
@@ -184,7 +193,10 @@ class Worker {
     if (checkpoint === undefined) return resident?.commit === commit ? resident : undefined
     // Its realm asks for a few things while it is booted.
     let fresh: Resident | undefined = undefined
-    const host: HostFunction = (op, a, b, payload) => this.#serveRealm(fresh, op, a, b, payload)
+    const { words } = this.#task
+    const host: HostFunction = (op, a, b, payload, c) =>
+      // Asked at every use of a global: it must cost next to nothing.
+      op === opGeneration ? Atomics.load(words, GENERATION) : this.#serveRealm(fresh, op, a, b, payload, c)
     fresh = new Resident(session, commit, checkpoint, this.#blankRealm(checkpoint.profile), host)
     this.#residents.set(session, fresh)
     return fresh
@@ -255,6 +267,7 @@ class Worker {
     const [, valueTextMax = 0, valueDataBytesMax = 0] = message.limits
     evl.end()
     this.#parked.delete(message.evalId)
+    this.#shown = evl
     const source = { text: message.source, file: message.file, line: message.line }
     const shown = error ?? (how === "threw" ? errorRecord(api.describeError(), resident, source) : undefined)
     const outcome: Partial<WorkerOutcome> = { realmKept: true }
@@ -266,6 +279,7 @@ class Worker {
       outcome.inert = inert
       outcome.valueType = valueType
     }
+    this.#shown = undefined
     if (message.atomic && how !== "ok") {
       // Half of what the eval did is in the realm, and nothing of it may stay.
       outcome.realmKept = false
@@ -355,7 +369,14 @@ class Worker {
 
   // What realms ask for
 
-  #serveRealm(resident: Resident | undefined, op: number, a: Primitive, b: Primitive, payload: unknown): Primitive {
+  #serveRealm(
+    resident: Resident | undefined,
+    op: number,
+    a: Primitive,
+    b: Primitive,
+    payload: unknown,
+    c: Primitive,
+  ): Primitive {
     const evl = this.#evalOfCode()
     const isRunning = evl !== undefined && !evl.hasEnded && resident !== undefined && evl.resident === resident
     switch (op) {
@@ -375,6 +396,8 @@ class Worker {
         if (evl !== undefined) this.#clearTimer(evl, a as number)
         return undefined
     }
+    if (op === opAsk && resident !== undefined && this.#shown?.resident === resident)
+      return this.#ask(this.#shown, a as SyncOp, String(b), String(c), payload)
     if (!isRunning) return refusedEnded
     switch (op) {
       case opOutput:
@@ -408,6 +431,8 @@ class Worker {
         evl.exitCode ??= a as number
         this.#reconsider(evl)
         return undefined
+      case opAsk:
+        return this.#ask(evl, a as SyncOp, String(b), String(c), payload)
       case opWrite:
         return this.#queueWrite(evl, a as "atPut" | "removeKey" | "clear", String(b), payload)
       default:
@@ -477,43 +502,43 @@ class Worker {
     key: string,
     payload: unknown,
   ): string | undefined {
-    const { port, words, syncCallTimeoutMs } = this.#task
-    const callId = ++this.#syncCalls
     const what = typeof payload === "string" ? payload : ""
-    const bytes = op === "atPut" && what === "" ? packValue(payload as PackedInput) : new Uint8Array(0)
+    const bytes = op === "atPut" && what === "" ? packValue(payload as PackedInput) : nothing
     const { evalId, session } = evl.message
     // Whatever ended before must have left before the shell hears of this eval.
     this.#link.flush()
-    Atomics.store(words, WAITING, 1)
-    port.postMessage({ callId, session, evalId, op, key, what, bytes })
-    const deadline = performance.now() + syncCallTimeoutMs
-    for (;;) {
-      const left = deadline - performance.now()
-      if (left <= 0 || Atomics.wait(words, WAITING, 1, left) === "timed-out") {
-        // The shell may take the write yet: whatever ends this eval, it must not be applied behind the back of code that was refused.
-        evl.cancelled.push(callId)
-        port.postMessage({ callId, session, evalId, op: "cancel", key, what: "", bytes: new Uint8Array(0) })
-        return `session_unresponsive: The shell did not take the write within ${syncCallTimeoutMs} ms.`
-      }
-      const reply = this.#receive(callId)
-      if (reply === undefined) {
-        Atomics.store(words, WAITING, 1)
-        continue
-      }
-      if (!reply.ok) return `${reply.kind}: ${reply.message}`
-      evl.queue.push({ op, key })
-      return undefined
+    const { callId, reply } = this.#syncCalls.call({ session, evalId, op, key, what, bytes })
+    if (reply === undefined) {
+      // The shell may take the write yet: whatever ends this eval, it must not be applied behind the back of code that was refused.
+      evl.cancelled.push(callId)
+      this.#task.port.postMessage({ callId, session, evalId, op: "cancel", key, what: "", bytes: nothing })
+      return `session_unresponsive: The shell did not take the write within ${this.#task.syncCallTimeoutMs} ms.`
     }
+    if (!reply.ok) return `${reply.kind}: ${reply.message}`
+    evl.queue.push({ op, key })
+    return undefined
   }
 
-  #receive(callId: number): SyncReply | undefined {
-    for (;;) {
-      const received = receiveMessageOnPort(this.#task.port)
-      if (received === undefined) return undefined
-      const { message } = received
-      if (message === "ping") Atomics.add(this.#task.words, TURN, 1)
-      else if (message.callId === callId) return message
+  /** Asks the embedder's process about another session or a global: "=answer" or "!kind: message". Values are left with the realm. */
+  #ask(evl: RunningEval, op: SyncOp, key: string, target: string, payload: unknown): string {
+    const version = typeof payload === "number" ? payload : 0
+    const bytes = typeof payload === "object" ? packValue(payload as PackedInput) : nothing
+    const { evalId, session } = evl.message
+    this.#link.flush()
+    const { reply } = this.#syncCalls.call({ session, evalId, op, key, what: "", bytes, target, version })
+    if (reply === undefined) {
+      const wait = `within ${this.#task.syncCallTimeoutMs} ms`
+      return isWrite(op)
+        ? `!session_unresponsive: '${op}' was not confirmed by every host ${wait}; it may have been done.`
+        : `!session_unresponsive: There was no answer ${wait}.`
     }
+    if (!reply.ok) return `!${reply.kind}: ${reply.message}`
+    if (reply.bytes !== undefined && reply.bytes.length > 0) {
+      const { realm } = evl.resident
+      const { table, chunks } = realm.table(reply.bytes)
+      realm.api.deposit(table, chunks)
+    }
+    return `=${reply.message}`
   }
 
   // What nobody caught
@@ -536,4 +561,8 @@ class Worker {
     process.on("uncaughtException", blame)
     process.on("unhandledRejection", blame)
   }
+}
+
+function isWrite(op: SyncOp): boolean {
+  return op === "bind" || op === "unbind" || op === "show"
 }

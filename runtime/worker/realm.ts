@@ -33,7 +33,7 @@ export class Realm {
     const context = createContext(constants.DONT_CONTEXTIFY)
     this.#context = context
     const boot = bundle.runInContext(context) as (host: HostFunction, profile: string) => RealmApi
-    this.api = boot((op, a, b, payload) => this.#host?.(op, a, b, payload), profile)
+    this.api = boot((op, a, b, payload, c) => this.#host?.(op, a, b, payload, c), profile)
     this.#globalCount = this.api.globalCount()
     this.globals = new Set(Reflect.ownKeys(context).filter((key) => typeof key === "string"))
   }

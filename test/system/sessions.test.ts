@@ -269,7 +269,7 @@ describe("isolation", () => {
     const shared = await under.open()
     await Promise.all([own.eval("let x = 1"), shared.eval("let x = 1")])
     const hostOf = (group: string) => under.nacre.placement().filter((it) => it.group === group)
-    const [mine] = hostOf(`own:${own.id}`)
+    const [mine] = hostOf(`own:main/${own.id}`)
     expect(mine).toBeDefined()
     const waiting = own.eval(`await tools.hold("own"); x`)
     const { gate } = await under.parked("own")
@@ -278,7 +278,7 @@ describe("isolation", () => {
     gate.open()
     expect(await waiting).toMatchObject({ status: "ok", value: { data: 1 } })
     await own.close()
-    await until("its host to be gone", () => hostOf(`own:${own.id}`).length === 0)
+    await until("its host to be gone", () => !under.hostPids().includes(mine!.host.pid))
   })
 })
 

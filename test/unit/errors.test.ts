@@ -33,10 +33,8 @@ const met: Record<ErrorKind, string | { never: string }> = {
   source_too_large: "system/sessions.test.ts",
   binding_lost: "system/sessions.test.ts",
   binding_is_definition: "system/exits.test.ts",
-  cross_session_mutation_unsupported: {
-    never: "Nothing gives it yet: a session cannot reach another one before workspaces.",
-  },
-  name_conflict: { never: "Nothing gives it yet: globals come with workspaces." },
+  cross_session_mutation_unsupported: "system/beamtalk.test.ts",
+  name_conflict: "system/beamtalk.test.ts",
   value_not_transferable: "system/tools.test.ts",
   value_too_large: "system/refusals.test.ts",
   type_error: "system/refusals.test.ts",

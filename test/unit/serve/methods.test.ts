@@ -34,6 +34,7 @@ function standIn(fails?: ErrorKind): Nacre {
     shellState: "idle",
     isResident: true,
     isClosed: false,
+    attachClient: () => () => {},
     eval: act({ ...emptyOutcome("evl_1", "ok", 0), value: { text: "1", inert: false, type: "number", data: 1 } }),
     interrupt: act(true),
     reset: act(undefined),

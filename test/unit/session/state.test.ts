@@ -12,6 +12,7 @@ import {
   loseRealm,
   resetState,
   restoreState,
+  takeChanges,
 } from "../../../runtime/session/state.ts"
 import type { QueuedWrite } from "../../../runtime/wire/mutations.ts"
 import type { Checkpoint, DefinitionRecord, Delta } from "../../../runtime/wire/schema.ts"
@@ -344,4 +345,39 @@ test("what besides bindings only the realm held is named once, when it goes", ()
   expect(ephemeralNames(state)).toEqual(["globalThis.cache"])
   expect(loseRealm(state, "its host ended")).toEqual(["globalThis.cache"])
   expect(loseRealm(state, "its host ended")).toEqual([])
+})
+
+describe("changes since they were last asked for", () => {
+  const plain = (key: string, value: number): Delta => ({
+    ...emptyDelta,
+    set: [{ name: key, readonly: false }],
+    plain: [{ name: key, value }],
+  })
+
+  test("are told once, by what each name is now", () => {
+    const state = new SessionState()
+    expect(takeChanges(state)).toBeUndefined()
+    commitDelta(state, plain("a", 1))
+    commitDelta(state, { ...emptyDelta, definitions: [definition("f")], ephemeral: [{ name: "s", what: "a promise" }] })
+    expect(takeChanges(state)).toEqual({ set: ["a", "s"], definitions: ["f"], removed: [], lost: [] })
+    expect(takeChanges(state)).toBeUndefined()
+    commitDelta(state, { ...emptyDelta, removed: ["a", "never"], ephemeral: [{ name: "s", what: "a promise" }] })
+    expect(takeChanges(state)).toEqual({ set: [], definitions: [], removed: ["a"], lost: [] })
+    loseRealm(state, "it ended")
+    expect(takeChanges(state)).toEqual({ set: [], definitions: [], removed: [], lost: ["s"] })
+  })
+
+  test("of a mark that is gone back to are the difference", () => {
+    const state = new SessionState()
+    commitDelta(state, plain("same", 1))
+    commitDelta(state, plain("other", 1))
+    const marked = copyState(state)
+    commitDelta(state, plain("other", 2))
+    commitDelta(state, plain("fresh", 1))
+    takeChanges(state)
+    restoreState(state, marked)
+    expect(takeChanges(state)).toEqual({ set: ["other"], definitions: [], removed: ["fresh"], lost: [] })
+    resetState(state)
+    expect(takeChanges(state)).toEqual({ set: [], definitions: [], removed: ["same", "other"], lost: [] })
+  })
 })

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import type { NacreEvent } from "../../../runtime/events.ts"
+import type { NacreHappening } from "../../../runtime/events.ts"
 import type { Scheduler } from "../../../runtime/host/scheduler.ts"
 import type { Job, Tenant } from "../../../runtime/host/worker-slot.ts"
 import { defaultLimits } from "../../../runtime/options.ts"
@@ -11,7 +11,7 @@ import { fromWorkerSamples } from "../wire/messages.ts"
 function start() {
   const jobs: Job[] = []
   const stopped: Job[] = []
-  const events: NacreEvent[] = []
+  const events: NacreHappening[] = []
   const exits: unknown[] = []
   const tenant: Tenant = {
     session: "ses_a",

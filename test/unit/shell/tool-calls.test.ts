@@ -32,7 +32,7 @@ describe("tool calls", () => {
     const { results, call } = start({ who: async ([x]) => [x, callingSession.getStore()] })
     call("who", 5)
     await until("the answer", () => results.length === 1)
-    expect(decodeForEmbedder(results[0]!.bytes)).toEqual([5, "ses_a"])
+    expect(decodeForEmbedder(results[0]!.bytes)).toEqual([5, "main/ses_a"])
     expect(callingSession.getStore()).toBeUndefined()
   })
 

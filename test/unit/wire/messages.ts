@@ -72,6 +72,7 @@ export const toWorkerSamples: Samples<typeof toWorker> = {
     atomic: false,
     limits: [1, 2, 3],
     checkpoint: sampleCheckpoint,
+    generation: 3,
     isSuspect: true,
   },
   settle: { evalId: "evl_a", how: "timeout" },
@@ -115,9 +116,10 @@ export const toHostSamples: Samples<typeof toHost> = {
   grow: { worker: 0, token: "t" },
   interrupt: { request: 1, worker: 0, seq: 1, graceMs: 15 },
   fence: { request: 1, worker: 0, from: 1, to: 2 },
-  syncReply: { worker: 0, callId: 1, ok: false, kind: "k", message: "m" },
+  syncReply: { worker: 0, callId: 1, ok: false, kind: "k", message: "m", bytes },
   shutdown: {},
   ping: { nonce: 1 },
+  generation: { request: 1, generation: 2 },
 }
 
 export const fromHostSamples: Samples<typeof fromHost> = {
@@ -125,10 +127,22 @@ export const fromHostSamples: Samples<typeof fromHost> = {
   beat: { nonce: 1, rssBytes: 1, externalBytes: 1 },
   interrupted: { request: 1, found: "behind", entered: 0 },
   fenced: { request: 1, begun: 0 },
-  syncCall: { worker: 0, callId: 1, session: "ses_a", evalId: "evl_a", op: "atPut", key: "x", what: "", bytes },
+  syncCall: {
+    worker: 0,
+    callId: 1,
+    session: "ses_a",
+    evalId: "evl_a",
+    op: "atPut",
+    key: "x",
+    what: "",
+    bytes,
+    target: "ses_b",
+    version: 0,
+  },
   workerGone: { worker: 0, entered: 1, begun: 2, because: "out-of-memory" },
   relayed: { worker: 0, frames: bytes },
   dying: { because: "native-code", worker: 0, entered: 1 },
+  generationSeen: { request: 1 },
 }
 
 export const directions = {

@@ -1,0 +1,105 @@
+// What session code of profile `standard` has besides the language: for type checkers and editors. Nothing here exists in Node itself.
+//
+// Use it as the only library beside ECMAScript's: `"types": ["nacre/session-code"], "lib": ["ES2023"]`. `test/unit/session-code-types.test.ts`
+// holds it against examples, and against what a session has.
+
+/** Names with their values: the bindings of a session, the globals of a workspace. */
+interface BindingsView extends Iterable<[string, unknown]> {
+  /** `undefined` when the name is not bound. */
+  at(key: string): any
+  /**
+   * Session: queued, applied when the eval ends. Globals: at once, for every session of the workspace. Gives the value.
+   * Throws `binding_is_definition`, `cross_session_mutation_unsupported`, `name_conflict`, `value_not_transferable`.
+   */
+  atPut<T>(key: string, value: T): T
+  /** Does nothing when the name is not bound. */
+  removeKey(key: string): undefined
+  includesKey(key: string): boolean
+  keys(): string[]
+  values(): unknown[]
+  readonly size: number
+  do(visit: (value: unknown) => void): void
+  toString(): string
+}
+/** Views cannot be constructed: they come from `session.bindings` and `Workspace.globals`. */
+declare const BindingsView: { readonly prototype: BindingsView }
+
+type SessionKind = "repl" | "mcp" | "lsp" | "ide" | "attach" | "service" | "unknown"
+
+interface SessionInfo {
+  readonly id: string
+  readonly kind: SessionKind
+  readonly profile?: string
+  readonly principal?: string
+  /** ISO 8601. */
+  readonly openedAt?: string
+}
+
+/** A session of this workspace. Uses of a closed one throw `session_not_found`, but for `kind`, `info` and `toString`. */
+interface Session {
+  readonly id: string
+  readonly kind: SessionKind
+  readonly bindings: BindingsView
+  info(): SessionInfo
+  /** What the bare name gives in that session; `undefined` when it means nothing. */
+  resolve(name: string): any
+  /** This session only: its bindings go when the eval ends. */
+  clear(): undefined
+  toString(): string
+}
+/** Sessions cannot be constructed. */
+declare const Session: {
+  readonly prototype: Session
+  /** This session; `undefined` when no eval runs. */
+  readonly current: Session | undefined
+  /** That live session of the workspace. */
+  withId(id: string): Session | undefined
+}
+
+declare const Workspace: {
+  readonly globals: BindingsView
+  readonly classes: BindingsView
+  readonly currentSession: Session | undefined
+  readonly sessions: Session[]
+  /** Makes a global, seen by every session of the workspace when this returns. Gives the value. */
+  bind<T>(name: string, value: T): T
+  unbind(name: string): undefined
+  toString(): string
+}
+
+declare const Transcript: {
+  /** Adds to the workspace's transcript; what is no string as it displays. */
+  show(text: unknown): undefined
+  toString(): string
+}
+
+/** Functions of the embedder. */
+declare const tools: Readonly<Record<string, (...args: unknown[]) => Promise<any>>>
+
+/** The last value, and the last error that was thrown. */
+declare const _: any
+declare const _error: any
+
+declare function setTimeout(callback: (...args: any[]) => void, ms?: number, ...args: unknown[]): number
+declare function setInterval(callback: (...args: any[]) => void, ms?: number, ...args: unknown[]): number
+declare function setImmediate(callback: (...args: any[]) => void, ...args: unknown[]): number
+declare function clearTimeout(id: number | undefined): void
+declare function clearInterval(id: number | undefined): void
+declare function clearImmediate(id: number | undefined): void
+declare function queueMicrotask(callback: () => void): void
+declare function structuredClone<T>(value: T): T
+declare const performance: { now(): number; readonly timeOrigin: number }
+declare const crypto: { getRandomValues<T extends ArrayBufferView>(view: T): T; randomUUID(): string }
+declare const process: { exit(code?: number): never }
+declare const console: Readonly<
+  Record<"log" | "info" | "debug" | "error" | "warn" | "dir" | "table" | "trace", (...args: unknown[]) => void>
+> & {
+  assert(condition?: unknown, ...args: unknown[]): void
+  count(label?: string): void
+  countReset(label?: string): void
+  group(...args: unknown[]): void
+  groupEnd(): void
+  time(label?: string): void
+  timeLog(label?: string, ...args: unknown[]): void
+  timeEnd(label?: string): void
+}
