@@ -52,8 +52,8 @@ const outputFlushMs = 50
 
 /** Ended evals whose late errors can be told whose they are. */
 const endedKept = 1_000
-/** Outcomes that leave together while more evals wait. */
-const companyMax = 8
+/** Outcomes that leave together while more evals wait. More would keep a busy session, whose next eval waits for one of them, waiting. */
+const companyMax = 4
 /** Evals that may begin before the loop turns. */
 const begunPerTurnMax = 8
 /** Nearly every session's. */
