@@ -1,8 +1,8 @@
 // Stable names for the objects a fresh realm comes with, so that `const log = console.log` is a reference and not lost code.
 //
 // The names are paths from the global object: `Math.max`, `Array.prototype[Symbol.iterator]`, `Int8Array.__proto__`. They must be taken
-// before user code can move anything, and a realm is booted often, so the walk at boot only lists what it meets, in an order that is
-// the same in every realm of an engine; the maps from object to name and back are made when the first of them is asked for.
+// before user code can move anything, and a realm is booted often, so at boot the objects are only listed, by a walk in the first realm
+// of a worker and by its plan in the others; the maps from object to name and back are made when the first of them is asked for.
 
 import {
   descriptorOf,
@@ -23,6 +23,8 @@ import { nativeStackAccessor } from "./error-stack.ts"
 import { pathStep } from "./quote.ts"
 
 export interface IntrinsicReferences {
+  /** For other realms of the same engine and profile. */
+  readonly plan: IntrinsicPlan
   /** The path of an intrinsic; `undefined` for every object that did not come with the realm. */
   nameOf(object: object): string | undefined
   /** The intrinsic of that path in this realm; `undefined` when this engine has none. */
@@ -57,48 +59,31 @@ function mayOwnMore(step: string | symbol): boolean {
   return code === percentCode || (code >= 65 && code <= 90)
 }
 
-/** Notes every object reachable from the global object. Called once per realm, at boot, when its globals stand as they will stay. 0.5 ms. */
-export function captureIntrinsics(global: object): IntrinsicReferences {
-  const objects: object[] = newList()
-  const parents: number[] = newList()
-  const steps: (string | symbol)[] = newList()
-  const seen = new SetOf<object>()
-  /** Indices of the objects whose own properties are still to be met. */
-  const pending: number[] = newList()
-  let pendingCount = 0
-  let count = 0
+/** Where the walk of one realm met each object: it is the same in every realm of an engine and profile, and holds primitives only. */
+export interface IntrinsicPlan {
+  readonly parents: readonly number[]
+  /** The key, or the name or number of a root. */
+  readonly keys: readonly (string | symbol)[]
+  readonly ways: readonly number[]
+}
 
-  function meet(value: unknown, parent: number, step: string | symbol): void {
-    if ((typeof value !== "object" || value === null) && typeof value !== "function") return
-    if (setHas(seen, value)) return
-    setAdd(seen, value)
-    if (typeof value === "object" || mayOwnMore(step)) pending[pendingCount++] = count
-    parents[count] = parent
-    steps[count] = step
-    objects[count++] = value
-  }
+/** How an object is found from its parent: under a key, as one half of an accessor, as the prototype; or as a root of its own. */
+const byValue = 0
+const byGetter = 1
+const bySetter = 2
+const byPrototype = 3
+const asGlobal = 4
+const asHidden = 5
 
-  meet(global, -1, "globalThis")
-  for (let i = 0; i < hiddenRoots.length; i++) {
-    const hidden = hiddenRoots[i] as { name: string; make: () => unknown }
-    meet(hidden.make(), -1, hidden.name)
-  }
-  for (let p = 0; p < pendingCount; p++) {
-    const i = pending[p]!
-    const object = objects[i]!
-    const keys = ownKeysOf(object)
-    for (let k = 0; k < keys.length; k++) {
-      const key = keys[k]!
-      const descriptor = descriptorOf(object, key) as PropertyDescriptor
-      if (objectHasOwn(descriptor, "value")) meet(descriptor.value, i, key)
-      else {
-        meet(descriptor.get, i, typeof key === "symbol" ? key : `get ${key}`)
-        meet(descriptor.set, i, typeof key === "symbol" ? key : `set ${key}`)
-      }
-    }
-    meet(prototypeOf(object), i, protoStep)
-  }
-
+/**
+ * Notes every object reachable from the global object. Called once per realm, at boot, when its globals stand as they will stay. The walk
+ * takes 0.7 ms; following the plan of an earlier one a sixth of that.
+ */
+export function captureIntrinsics(global: object, plan = walk(global)): IntrinsicReferences {
+  const objects = follow(global, plan)
+  const { parents, keys, ways } = plan
+  const count = objects.length
+  let seen: Set<object> | undefined
   let names: Map<object, string> | undefined
   let byName: Map<string, object> | undefined
 
@@ -108,7 +93,7 @@ export function captureIntrinsics(global: object): IntrinsicReferences {
     for (let i = 0; i < count; i++) {
       const object = objects[i]!
       const parent = parents[i]!
-      const step = steps[i]!
+      const step = stepOf(keys[i]!, ways[i]!)
       const base = parent < 0 ? "" : (mapGet(names, objects[parent]) as string)
       let name = parent < 0 ? (step as string) : parent === 0 && typeof step === "string" ? step : base + pathStep(step)
       // An accessor under a symbol gives its two halves the same step; the second one is told apart by a mark.
@@ -119,7 +104,12 @@ export function captureIntrinsics(global: object): IntrinsicReferences {
   }
 
   return {
+    plan,
     nameOf: (object) => {
+      if (seen === undefined) {
+        seen = new SetOf()
+        for (let i = 0; i < count; i++) setAdd(seen, objects[i]!)
+      }
       if (!setHas(seen, object)) return undefined
       if (names === undefined) index()
       return mapGet(names as Map<object, string>, object)
@@ -129,4 +119,89 @@ export function captureIntrinsics(global: object): IntrinsicReferences {
       return mapGet(byName as Map<string, object>, name)
     },
   }
+}
+
+function walk(global: object): IntrinsicPlan {
+  const objects: object[] = newList()
+  const parents: number[] = newList()
+  const keys: (string | symbol)[] = newList()
+  const ways: number[] = newList()
+  const seen = new SetOf<object>()
+  /** Indices of the objects whose own properties are still to be met. */
+  const pending: number[] = newList()
+  let pendingCount = 0
+  let count = 0
+
+  function meet(value: unknown, parent: number, key: string | symbol, way: number): void {
+    if ((typeof value !== "object" || value === null) && typeof value !== "function") return
+    if (setHas(seen, value)) return
+    setAdd(seen, value)
+    if (typeof value === "object" || mayOwnMore(stepOf(key, way))) pending[pendingCount++] = count
+    parents[count] = parent
+    keys[count] = key
+    ways[count] = way
+    objects[count++] = value
+  }
+
+  meet(global, -1, "globalThis", asGlobal)
+  for (let i = 0; i < hiddenRoots.length; i++) {
+    const hidden = hiddenRoots[i] as { name: string; make: () => unknown }
+    meet(hidden.make(), -1, hidden.name, asHidden)
+  }
+  for (let p = 0; p < pendingCount; p++) {
+    const i = pending[p]!
+    const object = objects[i]!
+    const own = ownKeysOf(object)
+    for (let k = 0; k < own.length; k++) {
+      const key = own[k]!
+      const descriptor = descriptorOf(object, key) as PropertyDescriptor
+      if (objectHasOwn(descriptor, "value")) meet(descriptor.value, i, key, byValue)
+      else {
+        meet(descriptor.get, i, key, byGetter)
+        meet(descriptor.set, i, key, bySetter)
+      }
+    }
+    meet(prototypeOf(object), i, protoStep, byPrototype)
+  }
+  return { parents, keys, ways }
+}
+
+/** The same objects of this realm, in the same order. */
+function follow(global: object, { parents, keys, ways }: IntrinsicPlan): object[] {
+  const objects: object[] = newList()
+  for (let i = 0; i < keys.length; i++) {
+    const key = keys[i]!
+    const way = ways[i]!
+    const parent = way < asGlobal ? objects[parents[i]!]! : global
+    objects[i] =
+      way === byValue
+        ? ((parent as Record<string | symbol, unknown>)[key] as object)
+        : way === byPrototype
+          ? (prototypeOf(parent) as object)
+          : way === asGlobal
+            ? global
+            : way === asHidden
+              ? (hiddenRoot(key as string) as object)
+              : (halfOf(parent, key, way) as unknown as object)
+  }
+  return objects
+}
+
+function halfOf(object: object, key: string | symbol, way: number): (() => unknown) | undefined {
+  const descriptor = descriptorOf(object, key)
+  return way === byGetter ? descriptor?.get : (descriptor?.set as (() => unknown) | undefined)
+}
+
+function hiddenRoot(name: string): unknown {
+  for (let i = 0; i < hiddenRoots.length; i++) {
+    const hidden = hiddenRoots[i] as { name: string; make: () => unknown }
+    if (hidden.name === name) return hidden.make()
+  }
+  return undefined
+}
+
+/** How a step is written: the halves of an accessor under a text say which one they are. */
+function stepOf(key: string | symbol, way: number): string | symbol {
+  if (typeof key === "symbol") return key
+  return way === byGetter ? `get ${key}` : way === bySetter ? `set ${key}` : key
 }

@@ -40,7 +40,7 @@ import type { Run, Unit } from "./environment.ts"
 import { installGlobals } from "./globals.ts"
 import { recordAttributes } from "./attribute-record.ts"
 import { hideInserted } from "./function-text.ts"
-import { captureIntrinsics } from "./intrinsic-references.ts"
+import { captureIntrinsics, type IntrinsicPlan } from "./intrinsic-references.ts"
 import { defaultPreviewLimits, preview } from "./preview.ts"
 import { OwnBindings } from "./own-bindings.ts"
 import { constructPrivates, privatesOfPrototype, privatesOnChain, type PrivatesOfClass } from "./privates.ts"
@@ -84,8 +84,11 @@ interface ClassFacts {
   readonly hasPrivateNames: boolean
 }
 
-/** Boots a realm that belongs to no session yet: that takes a millisecond, and a worker does it ahead of need. */
-export function bootRealm(host: HostFunction, profile: string) {
+/**
+ * Boots a realm that belongs to no session yet: that takes a millisecond, and a worker does it ahead of need. `plan`: that of an earlier
+ * realm of the same profile. It may be an array of another realm: it is read by index, here, and kept from user code.
+ */
+export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicPlan) {
   const bridge = new Bridge(host)
   const timers = new RealmTimers(bridge)
   const instances = new WeakMapOf<object, string>()
@@ -116,7 +119,7 @@ export function bootRealm(host: HostFunction, profile: string) {
   recordBound()
   installStackFormatter((raw) => bridge.call(opStack, raw) as string)
   installGlobals(bridge, timers, { profile, exit, uncaught, clone, textOf })
-  const intrinsics = captureIntrinsics(realmGlobal)
+  const intrinsics = captureIntrinsics(realmGlobal, plan)
 
   const environment = new Environment({ resolveFree: resolveShared, isShared, generation, onDefined, isNativeError })
   /** The last reference that meant nothing here. */
@@ -520,6 +523,7 @@ export function bootRealm(host: HostFunction, profile: string) {
   }
 
   return objectFreeze({
+    intrinsicPlan: intrinsics.plan,
     newList: (): Primitive[] => newList(),
     newBytes: (length: number): Uint8Array => new Uint8ArrayOf(length),
 

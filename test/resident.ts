@@ -3,14 +3,14 @@
 import { bundleRealmScript } from "../runtime/worker/bundle.ts"
 import { CompileCache } from "../runtime/worker/compile-cache.ts"
 import { errorRecord } from "../runtime/worker/error-record.ts"
-import { Realm } from "../runtime/worker/realm.ts"
+import { RealmMaker } from "../runtime/worker/realm.ts"
 import { Resident } from "../runtime/worker/resident.ts"
 import { RunningEval, type EvalMessage } from "../runtime/worker/running-eval.ts"
 import { checkpointOf, commitDelta, ephemeralNames, loseRealm, SessionState } from "../runtime/session/state.ts"
 import type { Delta } from "../runtime/wire/schema.ts"
 import { decodeForEmbedder } from "../runtime/wire/values/embedder.ts"
 
-const bundle = bundleRealmScript()
+const realms = new RealmMaker(bundleRealmScript())
 
 export interface ResidentEval {
   status: "ok" | "threw" | "invalid"
@@ -33,13 +33,7 @@ export class ResidentSession {
   #build(): Resident {
     const checkpoint = checkpointOf(this.state, { tools: [], kind: "repl", profile: "standard" })
     // As bytes, so that nothing but what a message carries can come through.
-    return new Resident(
-      "ses_test",
-      this.state.commit,
-      structuredClone(checkpoint),
-      new Realm(bundle, "standard"),
-      () => 0,
-    )
+    return new Resident("ses_test", this.state.commit, structuredClone(checkpoint), realms.make("standard"), () => 0)
   }
 
   /** The realm is gone. Returns the names that were lost with it. */

@@ -7,7 +7,6 @@ import { AsyncLocalStorage } from "node:async_hooks"
 import { randomFillSync } from "node:crypto"
 import { connect } from "node:net"
 import { threadId } from "node:worker_threads"
-import type { Script } from "node:vm"
 import {
   opAsk,
   opCurrent,
@@ -39,7 +38,8 @@ import type { PackedInput } from "../wire/values/pack.ts"
 import { bundleRealmScript } from "./bundle.ts"
 import { CompileCache } from "./compile-cache.ts"
 import { errorRecord, kindRecord, shownFrames, syntaxErrorRecord } from "./error-record.ts"
-import { Realm } from "./realm.ts"
+import { RealmMaker } from "./realm.ts"
+import type { Realm } from "./realm.ts"
 import { Resident } from "./resident.ts"
 import { RunningEval } from "./running-eval.ts"
 import type { EvalMessage } from "./running-eval.ts"
@@ -81,7 +81,7 @@ class Worker {
   /** The last evals that have ended: whose a late error is. */
   readonly #ended = new Map<number, { session: string; evalId: string }>()
   readonly #parked = new Map<string, RunningEval>()
-  readonly #bundle: Script = bundleRealmScript()
+  readonly #realms = new RealmMaker(bundleRealmScript())
   readonly #syncCalls: SyncCalls
   /** The eval that has ended but is being shown: a view that is part of its result may still be read. */
   #shown: RunningEval | undefined
@@ -126,7 +126,7 @@ class Worker {
       new Outbox(task.outbox),
     )
     this.#catchStrays()
-    this.#spare = { profile: spareProfile, realm: new Realm(this.#bundle, spareProfile) }
+    this.#spare = { profile: spareProfile, realm: this.#realms.make(spareProfile) }
     task.port.postMessage({ threadId })
     this.#link.send("hello", { version: wireVersion, host: task.hostId, worker: task.worker, token: task.token })
   }
@@ -204,7 +204,7 @@ class Worker {
 
   #blankRealm(profile: string): Realm {
     const spare = this.#spare
-    if (spare?.profile !== profile) return new Realm(this.#bundle, profile)
+    if (spare?.profile !== profile) return this.#realms.make(profile)
     this.#spare = undefined
     return spare.realm
   }
@@ -216,7 +216,7 @@ class Worker {
     setTimeout(() => {
       this.#isSpareDue = false
       if (this.#current === undefined && this.#queue.length === 0) {
-        this.#spare ??= { profile: spareProfile, realm: new Realm(this.#bundle, spareProfile) }
+        this.#spare ??= { profile: spareProfile, realm: this.#realms.make(spareProfile) }
       }
     }, spareDelayMs).unref()
   }

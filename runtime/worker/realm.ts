@@ -18,24 +18,53 @@ export interface EncodedGroupBytes {
   sources: SourceOfFunctions[]
 }
 
-export class Realm {
-  readonly api: RealmApi
-  readonly #context: object
+/** Boots realms, and keeps what those of one profile have in common. */
+export class RealmMaker {
+  readonly #bundle: Script
+  readonly #common = new Map<string, CommonFacts>()
+
+  constructor(bundle: Script) {
+    this.#bundle = bundle
+  }
+
+  /** Boots a blank realm: it belongs to no session until `adopt`. */
+  make(profile: string): Realm {
+    const realm = new Realm(this.#bundle, profile, this.#common.get(profile))
+    if (!this.#common.has(profile)) this.#common.set(profile, realm.common)
+    return realm
+  }
+}
+
+/** What the first realm of a profile tells about all of them. */
+interface CommonFacts {
   /** Names of the global object as it stands before any user code. */
   readonly globals: ReadonlySet<string>
-  readonly #globalCount: number
+  readonly globalCount: number
+  readonly plan: RealmApi["intrinsicPlan"]
+}
+
+export class Realm {
+  readonly api: RealmApi
+  readonly common: CommonFacts
+  readonly #context: object
 
   /** What the realm's calls go to; set by whoever takes the realm over. */
   #host: HostFunction | undefined
 
-  /** Boots a blank realm: it belongs to no session until `adopt`. */
-  constructor(bundle: Script, profile: string) {
+  constructor(bundle: Script, profile: string, common?: CommonFacts) {
     const context = createContext(constants.DONT_CONTEXTIFY)
     this.#context = context
-    const boot = bundle.runInContext(context) as (host: HostFunction, profile: string) => RealmApi
-    this.api = boot((op, a, b, payload, c) => this.#host?.(op, a, b, payload, c), profile)
-    this.#globalCount = this.api.globalCount()
-    this.globals = new Set(Reflect.ownKeys(context).filter((key) => typeof key === "string"))
+    const boot = bundle.runInContext(context) as Boot
+    this.api = boot((op, a, b, payload, c) => this.#host?.(op, a, b, payload, c), profile, common?.plan)
+    this.common = common ?? {
+      globals: new Set(Reflect.ownKeys(context).filter((key) => typeof key === "string")),
+      globalCount: this.api.globalCount(),
+      plan: copyPlan(this.api.intrinsicPlan),
+    }
+  }
+
+  get globals(): ReadonlySet<string> {
+    return this.common.globals
   }
 
   adopt(host: HostFunction, facts: { id: string; kind: string; tools: readonly string[] }): void {
@@ -51,7 +80,7 @@ export class Realm {
   /** Properties that code has added to the global object. */
   addedGlobals(): string[] {
     // Counting in the realm is ten times faster than listing from outside.
-    if (this.api.globalCount() <= this.#globalCount) return []
+    if (this.api.globalCount() <= this.common.globalCount) return []
     const keys = Reflect.ownKeys(this.#context)
     return keys.filter((key): key is string => typeof key === "string" && !this.globals.has(key))
   }
@@ -100,6 +129,14 @@ export class Realm {
     }
     return { groups, ephemeral }
   }
+}
+
+type Boot = (host: HostFunction, profile: string, plan: RealmApi["intrinsicPlan"] | undefined) => RealmApi
+
+/** The plan as arrays of ours, so that the first realm can go. */
+function copyPlan({ parents, keys, ways }: RealmApi["intrinsicPlan"]): RealmApi["intrinsicPlan"] {
+  const copy = <T>(list: ArrayLike<T>): T[] => Array.from({ length: list.length }, (_, index) => list[index]!)
+  return { parents: copy(parents), keys: copy(keys), ways: copy(ways) }
 }
 
 /** A list of realm-side code as an array of ours. */
