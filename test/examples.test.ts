@@ -33,7 +33,7 @@ function examplesOf(page: string): Example[] {
 
 describe.each(pages)("%s", (page) => {
   const examples = examplesOf(page)
-  it.runIf(examples.length > 0)("prints what it says", { timeout: 60_000 }, async () => {
+  it.runIf(examples.length > 0)("prints what it says", { timeout: 150_000 }, async () => {
     mkdirSync(folder, { recursive: true })
     for (const [index, { code, output }] of examples.entries()) {
       const { code: script, errors } = transformSync("example.ts", code, { lang: "ts", sourceType: "module" })
