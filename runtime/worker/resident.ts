@@ -69,7 +69,7 @@ const builtinAssignment = new RegExp(
 )
 const patchingCode =
   /\b(?:prototype|__proto__|__defineGetter__|__defineSetter__|defineProperty|defineProperties|setPrototypeOf|freeze|preventExtensions|seal)\b|\b(?:Math|JSON|Reflect|Atomics|Intl|console|[A-Z]\w*)\s*(?:\.\s*\w+|\[[^\]]*\])\s*(?:[-+*/%&|^]|\*\*|<<|>>>?|&&|\|\||\?\?)?=(?!=)|\bdelete\b/
-const lingeringCode = /\b(?:async|await|then|Promise|queueMicrotask|FinalizationRegistry|import)\b/
+const lingeringCode = /\b(?:async|await|then|Promise|queueMicrotask|FinalizationRegistry|import|WebAssembly|\w*Async)\b/
 
 // Ways to the global object. Listing its properties takes as long as a short eval, so it is done only once one of these was seen.
 const globalReachingCode = /\b(?:globalThis|eval|Function|constructor)\b/
