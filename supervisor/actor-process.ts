@@ -6,6 +6,7 @@
 import type { AnyActor, EventObject, Subscription } from "xstate"
 import type { ProcessLike } from "./process.ts"
 import { reasonOfThrown, type ExitReason } from "./reason.ts"
+import { warnOfThrown } from "./system.ts"
 
 /** A root actor, started or not. */
 export type ActorLike = AnyActor
@@ -31,11 +32,18 @@ export function isActor(value: object): value is AnyActor {
 
 /** Starts the actor if need be. Throws what the actor threw, when it fails in its own start, and refuses one that has ended. */
 export function actorProcess(actor: AnyActor, options: ActorProcessOptions = noOptions): ProcessLike {
+  if (isOwned(actor)) {
+    throw new Error(
+      `The actor ${actor.id} is another actor's child, which alone can stop it; make one with createActor`,
+    )
+  }
   const before = snapshotOf(actor)
   if (before.status === "error") throw before.error
-  // Starting it again would give a zombie: XState marks it stopped and runs it all the same.
-  if (before.status !== "active" || hasStopped(actor)) {
-    throw new Error(`The actor ${actor.id} has ended; make a new one for every start.`)
+  // Starting it again would give a zombie: XState marks it stopped and runs it all the same. A machine whose initial state is final is
+  // done before its start, and ends in it.
+  const isToRun = before.status === "active" ? !hasStopped(actor) : before.status === "done" && !hasStarted(actor)
+  if (!isToRun) {
+    throw new Error(`The actor ${actor.id} has ended; make a new one for every start`)
   }
   const process = new ActorProcess(actor, options)
   tameObservers(actor)
@@ -47,6 +55,14 @@ export function actorProcess(actor: AnyActor, options: ActorProcessOptions = noO
 }
 
 const noOptions: ActorProcessOptions = {}
+
+/** Ends an actor that nobody wants any more; one that has not been started never runs. */
+export function discardActor(actor: AnyActor): void {
+  if (isOwned(actor)) return
+  tameObservers(actor)
+  observe(actor, { error: ignoreError })
+  actor.stop()
+}
 
 /** The process and, being made a hundred thousand times, also the observer of its actor's end. */
 class ActorProcess implements ProcessLike {
@@ -113,10 +129,26 @@ function snapshotOf(actor: AnyActor): SnapshotView {
   return snapshot
 }
 
+interface PrivateFields {
+  readonly _processingStatus?: unknown
+  readonly _parent?: unknown
+}
+
 /** XState keeps "stopped" apart from the snapshot for some logics, in a field it does not document. */
 function hasStopped(actor: AnyActor): boolean {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
-  return (actor as unknown as { _processingStatus: unknown })._processingStatus === 2
+  return (actor as unknown as PrivateFields)._processingStatus === 2
+}
+
+function hasStarted(actor: AnyActor): boolean {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
+  return (actor as unknown as PrivateFields)._processingStatus !== 0
+}
+
+/** Spawned or invoked by another actor. Its `stop` throws, so it would live on after every stop and kill. */
+function isOwned(actor: AnyActor): boolean {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
+  return (actor as unknown as PrivateFields)._parent !== undefined
 }
 
 function describeSnapshot({ value }: SnapshotView): string {
@@ -125,13 +157,29 @@ function describeSnapshot({ value }: SnapshotView): string {
 }
 
 /**
- * Gives every observer without an `error` callback an empty one, those that come later too. XState rethrows an actor's error from a timer
- * if any of its observers cannot take it, which ends the Node process although this process handle does take it.
+ * Gives every observer without an `error` callback an empty one and makes what any of them throws a warning, those that come later too.
+ * XState rethrows both from a timer, which ends the Node process although this process handle does take the error.
  */
-function tameObservers(actor: AnyActor): void {
-  for (const observer of observersOf(actor) ?? []) observer.error ??= ignoreError
+export function tameObservers(actor: AnyActor): void {
+  for (const observer of observersOf(actor) ?? []) {
+    const { next, error, complete } = observer
+    if (next !== undefined) observer.next = (value) => callObserver(next, value)
+    observer.error = error === undefined ? ignoreError : (thrown) => callObserver(error, thrown)
+    if (complete !== undefined) observer.complete = () => callObserver(complete, undefined)
+  }
+  // An object that has a `subscribe` of its own is no class of XState's, and there is none to go on to.
+  if (Object.hasOwn(actor, "subscribe")) return
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the overloads of `subscribe` are its business
   actor.subscribe = guardedSubscribe as AnyActor["subscribe"]
+}
+
+function callObserver(call: (value: unknown) => unknown, value: unknown): void {
+  try {
+    const result = call(value)
+    if (result instanceof Promise) result.catch(warnOfThrown)
+  } catch (thrown) {
+    warnOfThrown(thrown)
+  }
 }
 
 /** One function for all actors: a closure for each cost 2 us of the start. */
@@ -147,17 +195,17 @@ function guardedSubscribe(
     subscribe: (this: AnyActor, observer: Observer) => Subscription
   }
   return subscribe.call(this, {
-    next: (value: unknown) => observer.next?.(value),
-    error: (thrown: unknown) => observer.error?.(thrown),
-    complete: () => observer.complete?.(),
+    next: (value) => callObserver(() => observer.next?.(value), undefined),
+    error: (thrown) => callObserver(() => observer.error?.(thrown), undefined),
+    complete: () => callObserver(() => observer.complete?.(), undefined),
   })
 }
 
 /** `subscribe` without its three bound copies and its subscription, where the field it fills is what it was when this was written. */
 function observe(actor: AnyActor, observer: Observer): void {
   const observers = observersOf(actor)
-  if (observers === undefined) guardedSubscribe.call(actor, observer)
-  else observers.add(observer)
+  if (observers !== undefined) observers.add(observer)
+  else actor.subscribe({ error: (thrown) => observer.error?.(thrown), complete: () => observer.complete?.() })
 }
 
 function observersOf(actor: AnyActor): Set<Observer> | undefined {

@@ -1,6 +1,6 @@
 // What a start returned, turned into a process.
 import { ChildProcess } from "node:child_process"
-import { actorProcess, isActor } from "./actor-process.ts"
+import { actorProcess, discardActor, isActor } from "./actor-process.ts"
 import { osProcess } from "./os-process.ts"
 import type { Startable } from "./child-spec.ts"
 import { Process } from "./process.ts"
@@ -27,11 +27,26 @@ export function readStart(value: unknown): ReadStart {
 
 /** Throws when the thing is dead already or fails while it is started. */
 export function adoptChild(system: System, child: Startable, label: string): Process {
-  if (child instanceof Process) return child
-  if (child instanceof Supervisor) return child.process
+  if (child instanceof Process) return ofSystem(system, child)
+  if (child instanceof Supervisor) return ofSystem(system, child.process)
   if (child instanceof ChildProcess) return new Process(system, osProcess(child), label)
   if (isActor(child)) return new Process(system, actorProcess(child), label)
   return new Process(system, child, label)
+}
+
+/** Ends what came too late. An actor that has not run yet never does. */
+export function discardChild(system: System, child: Startable, label: string): void {
+  if (!(child instanceof Process) && isActor(child)) discardActor(child)
+  else adoptChild(system, child, label).kill()
+}
+
+/** Serial numbers are a system's own: two children of two systems could not be told apart. */
+function ofSystem(system: System, process: Process): Process {
+  if (process.system === system) return process
+  process.kill()
+  throw new Error(
+    `'${process.label}' lives in another System; pass the start's context on, as in startSupervisor(spec, context)`,
+  )
 }
 
 export function isPromiseLike(value: unknown): value is PromiseLike<unknown> {

@@ -5,7 +5,7 @@
 import { SupervisionError } from "./errors.ts"
 import { monitor } from "./monitor.ts"
 import type { Process } from "./process.ts"
-import { formatReason } from "./reason.ts"
+import { formatReason, reasonOfThrown } from "./reason.ts"
 
 /** What the callee's `receive` gets for a call. Only the first use of `reply` or `fail` counts. */
 export interface CallMessage<Request, Answer> {
@@ -43,7 +43,12 @@ export function call<Answer>(target: Process, request: unknown, options: CallTar
     let isSettled = false
     const deadline = clock.setTimer(timeoutMs, () =>
       settle(() =>
-        reject(new SupervisionError("timeout", `Process '${target.label}' did not answer within ${timeoutMs} ms.`)),
+        reject(
+          new SupervisionError(
+            "timeout",
+            `Process '${target.label}' did not answer within ${timeoutMs} ms.${hintOf(target)}`,
+          ),
+        ),
       ),
     )
     const watching = monitor(target, (exitReason) =>
@@ -59,8 +64,21 @@ export function call<Answer>(target: Process, request: unknown, options: CallTar
       request,
       from,
       reply: (answer) => settle(() => resolve(answer)),
-      fail: (error) => settle(() => reject(error instanceof Error ? error : new Error(String(error)))),
+      fail: (error) => settle(() => reject(errorOf(error))),
     }
     target.send(message)
   })
+}
+
+/** Whatever the callee failed with, as an error; a value that cannot even be made a string must not cost the caller its answer. */
+function errorOf(failure: unknown): Error {
+  try {
+    return failure instanceof Error ? failure : new Error(String(failure))
+  } catch {
+    return new Error(formatReason(reasonOfThrown(failure)))
+  }
+}
+
+function hintOf(target: Process): string {
+  return target.like?.receive === undefined ? " It takes no messages: what runs behind it has no `receive`." : ""
 }

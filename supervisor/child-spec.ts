@@ -96,7 +96,12 @@ export interface ResolvedFlags {
   readonly childrenMax: number
 }
 
-export type SpecProblem =
+export type SpecProblem = SpecProblemKind & {
+  /** Which of several child specifications, from 0. */
+  readonly at?: number
+}
+
+type SpecProblemKind =
   | { readonly kind: "missing_id" | "missing_start" }
   | {
       readonly kind:
@@ -153,6 +158,15 @@ export function checkFlags(spec: SupervisorSpec): Checked<ResolvedFlags> {
 }
 
 export function checkChildSpec(spec: unknown, autoShutdown: AutoShutdown = "never"): Checked<ResolvedChildSpec> {
+  try {
+    return readChildSpec(spec, autoShutdown)
+  } catch {
+    // Its own accessors threw: whatever it is, it is no specification, and no reason for a supervisor to end.
+    return invalid("invalid_child_spec", spec)
+  }
+}
+
+function readChildSpec(spec: unknown, autoShutdown: AutoShutdown): Checked<ResolvedChildSpec> {
   if (typeof spec !== "object" || spec === null) return invalid("invalid_child_spec", spec)
   const { id, start, restart = "permanent", type = "worker", significant = false, ...rest } = spec as Partial<ChildSpec>
   if (id === undefined) return { ok: false, problem: { kind: "missing_id" } }
@@ -185,6 +199,14 @@ export interface ResolvedSupervisorSpec {
 }
 
 export function checkSupervisorSpec(spec: SupervisorSpec): Checked<ResolvedSupervisorSpec> {
+  try {
+    return readSupervisorSpec(spec)
+  } catch {
+    return invalid("invalid_supervisor_spec", spec)
+  }
+}
+
+function readSupervisorSpec(spec: SupervisorSpec): Checked<ResolvedSupervisorSpec> {
   const flags = checkFlags(spec)
   if (!flags.ok) return flags
   const { children = [] } = spec
@@ -211,7 +233,7 @@ export function resolveChildSpecs(specs: readonly unknown[], autoShutdown: AutoS
   const value: ResolvedChildSpec[] = []
   for (const spec of specs) {
     const checked = checkChildSpec(spec, autoShutdown)
-    if (!checked.ok) return checked
+    if (!checked.ok) return { ok: false, problem: { ...checked.problem, at: value.length } }
     if (ids.has(checked.value.id)) return { ok: false, problem: { kind: "duplicate_child_name", id: checked.value.id } }
     ids.add(checked.value.id)
     value.push(checked.value)
@@ -220,6 +242,33 @@ export function resolveChildSpecs(specs: readonly unknown[], autoShutdown: AutoS
 }
 
 export function formatProblem(problem: SpecProblem): string {
+  const where = problem.at === undefined ? "" : ` in children[${problem.at}]`
+  const wanted = wantedBy[problem.kind]
+  return `${describeProblem(problem)}${where}${wanted === undefined ? "" : `; ${wanted}`}`
+}
+
+const wantedBy: Partial<Record<SpecProblem["kind"], string>> = {
+  missing_id: "a child needs an id, a string",
+  missing_start: "a child needs start, a function",
+  invalid_child_spec: "a child is an object with id and start, or an array of arguments under simple_one_for_one",
+  invalid_id: "an id is a string",
+  invalid_start: "start is a function",
+  invalid_restart_type: "restart is permanent, transient or temporary",
+  invalid_shutdown: "shutdown is whole milliseconds, infinity or brutal_kill",
+  invalid_child_type: "type is worker or supervisor",
+  invalid_significant: "significant is a boolean",
+  invalid_name: "a name is a string",
+  invalid_start_timeout: "startTimeoutMs is above 0",
+  invalid_backoff: "backoff is { minMs, maxMs, factor >= 1, jitter 0 to 1, resetAfterMs }, minMs at most maxMs",
+  invalid_strategy:
+    "strategy is one_for_one, one_for_all, rest_for_one or simple_one_for_one, and a running one keeps its kind",
+  invalid_intensity: "intensity is a whole number from 0",
+  invalid_period: "periodMs is above 0",
+  invalid_auto_shutdown: "autoShutdown is never, any_significant or all_significant",
+  invalid_children_max: "childrenMax is a whole number from 0",
+}
+
+function describeProblem(problem: SpecProblem): string {
   if ("value" in problem) return `${problem.kind}: ${describeValue(problem.value)}`
   if (problem.kind === "bad_combination") return `bad_combination: ${problem.first} with ${problem.second}`
   if (problem.kind === "duplicate_child_name") return `duplicate_child_name: ${problem.id}`
@@ -227,6 +276,7 @@ export function formatProblem(problem: SpecProblem): string {
 }
 
 function describeValue(value: unknown): string {
+  if (typeof value === "function") return "a function"
   return typeof value === "object" && value !== null ? "an object" : String(value)
 }
 
@@ -237,9 +287,20 @@ function isShutdown(shutdown: unknown): shutdown is Shutdown {
 
 function isBackoff(backoff: unknown): backoff is Backoff {
   if (typeof backoff !== "object" || backoff === null) return false
-  const { minMs, maxMs, factor = 2, jitter = 0 } = backoff as Partial<Backoff>
+  const { minMs, maxMs, factor = 2, jitter = 0, resetAfterMs = 0 } = backoff as Partial<Backoff>
   if (typeof minMs !== "number" || typeof maxMs !== "number") return false
-  return minMs >= 0 && maxMs >= minMs && Number.isFinite(maxMs) && factor >= 1 && jitter >= 0 && jitter <= 1
+  return (
+    minMs >= 0 &&
+    maxMs >= minMs &&
+    Number.isFinite(maxMs) &&
+    isRange(factor, 1, Infinity) &&
+    isRange(jitter, 0, 1) &&
+    isRange(resetAfterMs, 0, Infinity)
+  )
+}
+
+function isRange(value: unknown, from: number, to: number): boolean {
+  return typeof value === "number" && value >= from && value <= to
 }
 
 function invalid(

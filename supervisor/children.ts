@@ -74,16 +74,18 @@ export function childAt(children: Children, slot: number): Child | undefined {
   return getAt(children.bySlot, slot)
 }
 
-export function childById(children: Children, id: string): Child | undefined {
-  const slot = lookUp(children.slotById, id)
+/** `undefined` for what is no string too: plain JavaScript asks with anything. */
+export function childById(children: Children, id: unknown): Child | undefined {
+  const slot = typeof id === "string" ? lookUp(children.slotById, id) : undefined
   return slot === undefined ? undefined : getAt(children.bySlot, slot)
 }
 
 /** The child that this process is, or, while it is restarting, last was. */
 export function childByProcess(children: Children, process: Process): Child | undefined {
-  if (!children.hasIds) return getAt(children.bySlot, process.serial)
-  const slot = getAt(children.slotByProcess, process.serial)
-  return slot === undefined ? undefined : getAt(children.bySlot, slot)
+  const slot = children.hasIds ? getAt(children.slotByProcess, process.serial) : process.serial
+  const child = slot === undefined ? undefined : getAt(children.bySlot, slot)
+  // Serial numbers are a system's own: the process of another one may have the same.
+  return child?.process === process ? child : undefined
 }
 
 /** A dynamic child moves to its new process's slot. */
@@ -126,12 +128,13 @@ export function removeChild(children: Children, slot: number): Children {
 
 /**
  * New specifications for a supervisor that runs. Children that are named keep their process and get the new specification; new ones are
- * added stopped; the others stay as they are, behind the named ones in the start order.
+ * added stopped; the others stay as they are, behind the named ones in the start order. No slot is one that was in use before: an attempt
+ * that is on its way to one finds nobody.
  */
 export function replaceSpecs(children: Children, specs: readonly ResolvedChildSpec[]): Children {
-  let replaced = createChildren([], true)
+  let replaced: Children = { ...createChildren([], true), slotNext: children.slotNext }
   const carry = (spec: ResolvedChildSpec, before: Child | undefined): void => {
-    replaced = addChild(replaced, spec, noArguments, before?.status === "running" ? before.process : undefined)
+    replaced = addChild(replaced, spec, noArguments, before?.process)
     if (before?.status === "restarting") replaced = setRestarting(replaced, replaced.slotNext - 1, before.backoff)
   }
   const named = new Set(specs.map(({ id }) => id))

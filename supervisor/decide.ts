@@ -143,13 +143,12 @@ function call(turn: Turn, ref: number, request: Request): void {
     case "terminateChild": {
       if (isDynamic && typeof request.child === "string")
         return answer(turn, ref, refuse({ kind: "simple_one_for_one" }))
-      const child =
-        typeof request.child === "string"
-          ? table.childById(children, request.child)
-          : table.childByProcess(children, request.child)
+      const child = isHandle(request.child)
+        ? table.childByProcess(children, request.child)
+        : table.childById(children, request.child)
       if (child !== undefined) return begin(turn, { is: "stopOne", call: ref }, [child.slot], [])
       // A dead process is as terminated as it can be; OTP says so too for dynamic children.
-      const isGone = isDynamic && typeof request.child !== "string" && !request.child.isAlive
+      const isGone = isDynamic && isHandle(request.child) && !request.child.isAlive
       return answer(turn, ref, isGone ? { ok: true } : refuse({ kind: "not_found" }))
     }
     case "restartChild": {
@@ -196,8 +195,23 @@ function changeSpec(turn: Turn, ref: number, spec: SupervisorSpec): void {
     if (turn.template !== undefined) setChildren(turn, table.replaceTemplate(turn.children, turn.template))
   } else {
     setChildren(turn, table.replaceSpecs(turn.children, children))
+    tryAgain(turn)
   }
   return answer(turn, ref, { ok: true })
+}
+
+/** Attempts that were waited for are set again, since every child has another slot now. */
+function tryAgain(turn: Turn): void {
+  for (const { slot, status, backoff } of table.inStartOrder(turn.children)) {
+    if (status !== "restarting") continue
+    const afterMs = Math.max(0, (backoff?.lastFailureMs ?? 0) - turn.nowMs)
+    turn.commands.push({ do: "tryRestart", slot, afterMs, isCounted: afterMs > 0 })
+  }
+}
+
+/** Whatever plain JavaScript asks with; a question about nobody must not end the supervisor. */
+function isHandle(child: unknown): child is Process {
+  return typeof child === "object" && child !== null && "serial" in child && typeof child.serial === "number"
 }
 
 function findStopped({ children }: Turn, id: string): Child | Refused {

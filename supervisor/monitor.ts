@@ -18,7 +18,7 @@ export function monitor(target: Process, onDown: (reason: ExitReason) => void): 
     target.system.queue.push(() => {
       if (!isActive) return
       isActive = false
-      onDown(wasAlive ? reason : "noproc")
+      target.system.runCallback(() => onDown(wasAlive ? reason : "noproc"))
     })
   }
   target.watch(watcher)

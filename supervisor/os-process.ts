@@ -71,6 +71,17 @@ export function readyOsProcess(child: ChildProcess, options: ReadyOptions = {}):
   const { isReady = isReadyMessage, readyTimeoutMs = readyTimeoutMsDefault } = options
   const adopted = osProcess(child, options)
   return new Promise((resolve, reject) => {
+    const fail = (message: string, exitReason?: ExitReason): void => {
+      leave()
+      killGroup(child)
+      reject(
+        new SupervisionError(
+          "start_failed",
+          `OS process ${child.pid ?? ""} ${message}.`,
+          exitReason === undefined ? {} : { exitReason },
+        ),
+      )
+    }
     const leave = (): void => {
       clearTimeout(deadline)
       child.off("message", onMessage)
@@ -78,7 +89,12 @@ export function readyOsProcess(child: ChildProcess, options: ReadyOptions = {}):
       child.off("error", onError)
     }
     const onMessage = (message: unknown): void => {
-      if (!isReady(message)) return
+      try {
+        if (!isReady(message)) return
+      } catch (thrown) {
+        // In the stack of an emitter it would be nobody's, and end the Node process.
+        return fail("sent a message that isReady threw over", reasonOfThrown(thrown))
+      }
       leave()
       resolve(adopted)
     }
@@ -96,16 +112,17 @@ export function readyOsProcess(child: ChildProcess, options: ReadyOptions = {}):
       reject(error)
     }
     const deadline = setTimeout(() => {
-      leave()
-      killGroup(child)
-      const exitReason: ExitReason = { startTimeoutMs: readyTimeoutMs }
-      reject(
-        new SupervisionError("start_failed", `OS process ${child.pid ?? ""} was not ready in time.`, { exitReason }),
-      )
+      const message = `did not send the message "ready" within readyTimeoutMs, ${readyTimeoutMs} ms`
+      fail(message, { startTimeoutMs: readyTimeoutMs })
     }, readyTimeoutMs)
     child.on("message", onMessage)
     child.on("exit", onExit)
     child.on("error", onError)
+    if (child.exitCode !== null || child.signalCode !== null) {
+      onExit(child.exitCode, child.signalCode)
+    } else if (child.pid !== undefined && child.channel === undefined) {
+      fail("has no IPC channel to be ready on; fork it, or spawn it with 'ipc' in stdio")
+    }
   })
 }
 

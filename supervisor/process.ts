@@ -4,7 +4,7 @@
 // when that thing is dead to the system: at most once, with one reason, and from then on nothing it says is believed. JavaScript cannot
 // stop a running loop, so `kill` means exactly that; whoever hosts the code reclaims the CPU. Nobody is ever told of an end in the
 // stack of the one who ended.
-import { reasonOfThrown, type ExitReason } from "./reason.ts"
+import { reasonOfThrown, reasonOfTold, type ExitReason } from "./reason.ts"
 import type { Supervisor } from "./supervisor.ts"
 import type { System } from "./system.ts"
 
@@ -43,7 +43,7 @@ export class Process {
   label: string
   #like: ProcessLike | undefined
   #exitReason: ExitReason | undefined
-  #watchers: ExitWatcher | ExitWatcher[] | undefined
+  #watchers: ExitWatcher | Set<ExitWatcher> | undefined
   #links: Set<Process> | undefined
   #trap: TrapHandler | undefined
   /** Set while it is being killed: the reason it dies of, whatever the thing behind it says in its last moment. */
@@ -127,13 +127,13 @@ export class Process {
       return
     }
     if (this.#watchers === undefined) this.#watchers = watcher
-    else if (typeof this.#watchers === "function") this.#watchers = [this.#watchers, watcher]
-    else this.#watchers.push(watcher)
+    else if (typeof this.#watchers === "function") this.#watchers = new Set([this.#watchers, watcher])
+    else this.#watchers.add(watcher)
   }
 
   unwatch(watcher: ExitWatcher): void {
     if (this.#watchers === watcher) this.#watchers = undefined
-    else if (Array.isArray(this.#watchers)) this.#watchers = this.#watchers.filter((other) => other !== watcher)
+    else if (this.#watchers instanceof Set) this.#watchers.delete(watcher)
   }
 
   /** Exit signals arrive at `handler` as data instead of ending this process. `undefined` stops trapping. */
@@ -181,17 +181,26 @@ export class Process {
     }
   }
 
+  /** A watcher that throws keeps no other from being told, and does not break whoever ended. */
+  #tell(watcher: ExitWatcher, reason: ExitReason): void {
+    try {
+      watcher(this, reason)
+    } catch (thrown) {
+      this.system.callbackThrew(thrown)
+    }
+  }
+
   #end(told: ExitReason): void {
     if (this.#exitReason !== undefined) return
-    const reason = this.#killReason ?? told
+    const reason = this.#killReason ?? reasonOfTold(told)
     this.#exitReason = reason
     this.#like = undefined
     this.#trap = undefined
     this.system.registry.free(this)
     const watchers = this.#watchers
     this.#watchers = undefined
-    if (typeof watchers === "function") watchers(this, reason)
-    else if (watchers !== undefined) for (const watcher of watchers) watcher(this, reason)
+    if (typeof watchers === "function") this.#tell(watchers, reason)
+    else if (watchers !== undefined) for (const watcher of watchers) this.#tell(watcher, reason)
     const links = this.#links
     this.#links = undefined
     if (links === undefined) return

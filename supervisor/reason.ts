@@ -23,6 +23,7 @@ export type ExitReason =
   | { readonly shutdown: unknown }
   | { readonly threw: Thrown }
   | { readonly badReturn: unknown }
+  | { readonly badReason: unknown }
   | { readonly startTimeoutMs: number }
   | { readonly alreadyRegistered: string }
   | { readonly signal: string }
@@ -40,7 +41,34 @@ export function isNormalEnd(reason: ExitReason): boolean {
 }
 
 export function isShutdownRecord(reason: ExitReason): reason is { readonly shutdown: unknown } {
-  return typeof reason === "object" && "shutdown" in reason
+  try {
+    return typeof reason === "object" && "shutdown" in reason
+  } catch {
+    // A proxy that does not let itself be asked says nothing of an intention.
+    return false
+  }
+}
+
+/** The reason for what a `ProcessLike` told as its end, which plain JavaScript may leave out or give as an error. */
+export function reasonOfTold(told: unknown): ExitReason {
+  if (typeof told === "string") return told
+  if (typeof told !== "object" || told === null) return { badReason: told }
+  const isError = isErrorObject(told)
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- any record is taken as a reason: every reader treats it as data
+  return isError ? reasonOfThrown(told) : (told as ExitReason)
+}
+
+/** A string, which an error's name and message need not be; throws when there is none. */
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : String(value)
+}
+
+function isErrorObject(value: object): boolean {
+  try {
+    return value instanceof Error
+  } catch {
+    return false
+  }
 }
 
 /** The reason for a value that was thrown or rejected. Never throws, whatever the value's own getters do. */
@@ -49,7 +77,9 @@ export function reasonOfThrown(value: unknown): ExitReason {
     if (value instanceof Error) {
       if (hasExitReason(value)) return value.exitReason
       const { name, message, stack } = value
-      return { threw: { name, message, ...(stack === undefined ? {} : { stack }), value } }
+      return {
+        threw: { name: textOf(name), message: textOf(message), ...(stack === undefined ? {} : { stack }), value },
+      }
     }
     return { threw: { name: typeof value, message: String(value), value } }
   } catch {
@@ -58,16 +88,50 @@ export function reasonOfThrown(value: unknown): ExitReason {
   }
 }
 
-/** One line for logs and trees. */
+/** One line for logs and trees. Never throws, whatever is in the reason. */
 export function formatReason(reason: ExitReason): string {
-  if (typeof reason === "string") return reason
-  if ("threw" in reason) return `${reason.threw.name}: ${reason.threw.message}`
   try {
-    return JSON.stringify(reason, (_key, value: unknown) => (typeof value === "bigint" ? `${value}n` : value))
+    return format(reason)
   } catch {
     // Cyclic details, or a toJSON that throws: the kind is still worth a line.
-    return `{ ${Object.keys(reason).join(", ")} }`
+    return kindOf(reason)
   }
+}
+
+function format(reason: unknown): string {
+  if (typeof reason !== "object" || reason === null) return String(reason)
+  if ("threw" in reason && isThrown(reason.threw)) return `${reason.threw.name}: ${reason.threw.message}`
+  if ("badReturn" in reason) {
+    return `its start returned ${describe(reason.badReturn)}; it must return what is started, such as createActor(logic)`
+  }
+  if ("badReason" in reason) return `its onExit listener was told ${describe(reason.badReason)} instead of a reason`
+  if ("startTimeoutMs" in reason)
+    return `its start took longer than startTimeoutMs, ${String(reason.startTimeoutMs)} ms`
+  if ("shutdown" in reason && isFailedStart(reason.shutdown)) {
+    return `child '${reason.shutdown.failedToStartChild}' did not start: ${formatReason(reason.shutdown.reason)}`
+  }
+  return JSON.stringify(reason, (_key, value: unknown) => (typeof value === "bigint" ? `${value}n` : value))
+}
+
+function kindOf(reason: ExitReason): string {
+  try {
+    return `{ ${Object.keys(reason).join(", ")} }`
+  } catch {
+    return "a reason that cannot be described"
+  }
+}
+
+function describe(value: unknown): string {
+  if (typeof value === "object" && value !== null) return Array.isArray(value) ? "an array" : "an object"
+  return typeof value === "function" ? "a function" : String(value)
+}
+
+function isThrown(value: unknown): value is Thrown {
+  return typeof value === "object" && value !== null && "name" in value && "message" in value
+}
+
+function isFailedStart(value: unknown): value is FailedToStartChild {
+  return typeof value === "object" && value !== null && "failedToStartChild" in value && "reason" in value
 }
 
 function hasExitReason(error: Error): error is Error & { exitReason: ExitReason } {

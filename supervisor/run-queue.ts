@@ -32,8 +32,11 @@ export class RunQueue {
     let budget = burstDeliveriesMax
     while (this.#next < this.#waiting.length) {
       if (budget-- === 0) {
-        this.#waiting = this.#waiting.slice(this.#next)
-        this.#next = 0
+        // Only when most of it is done, so that a long queue is not copied once a burst.
+        if (this.#next * 2 > this.#waiting.length) {
+          this.#waiting = this.#waiting.slice(this.#next)
+          this.#next = 0
+        }
         setImmediate(this.#drain)
         return
       }

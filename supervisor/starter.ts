@@ -2,8 +2,9 @@
 //
 // A start is code of others: it may throw, reject, never settle, settle too late, or return anything. Whatever it does becomes one event;
 // and what it makes when nobody waits for it any more is killed, since it must not live on unsupervised.
-import { adoptChild, isPromiseLike, readStart } from "./adopt.ts"
+import { adoptChild, discardChild, isPromiseLike, readStart } from "./adopt.ts"
 import type { ResolvedChildSpec, StartContext } from "./child-spec.ts"
+import type { Timer } from "./clock.ts"
 import type { ExitWatcher, Process } from "./process.ts"
 import { reasonOfThrown } from "./reason.ts"
 import type { SupervisorEvent } from "./state.ts"
@@ -13,6 +14,7 @@ export class Starter {
   readonly #onExit: ExitWatcher
   /** Which start is waited for; a start of another number is late. */
   #serial = 0
+  #timer: Timer | undefined
 
   constructor(context: StartContext, onExit: ExitWatcher) {
     this.#context = context
@@ -31,10 +33,10 @@ export class Starter {
     let result: unknown
     try {
       result = spec.start(context, ...args)
+      if (!isPromiseLike(result)) return this.#settle(spec, context.name, serial, result)
     } catch (thrown) {
       return { type: "child.notStarted", reason: reasonOfThrown(thrown) }
     }
-    if (!isPromiseLike(result)) return this.#settle(spec, context.name, result)
     this.#await(spec, context.name, serial, result, later).catch((thrown: unknown) => parent.fail(thrown))
     return undefined
   }
@@ -42,6 +44,8 @@ export class Starter {
   /** Nobody waits any more. */
   abandon(): void {
     this.#serial++
+    if (this.#timer !== undefined) this.#context.system.clock.clearTimer(this.#timer)
+    this.#timer = undefined
   }
 
   async #await(
@@ -53,49 +57,68 @@ export class Starter {
   ): Promise<void> {
     const { clock } = this.#context.system
     const isAwaited = (): boolean => this.#serial === serial
-    const timer = clock.setTimer(spec.startTimeoutMs, () => {
-      if (!isAwaited()) return
-      this.abandon()
-      later({ type: "child.notStarted", reason: { startTimeoutMs: spec.startTimeoutMs } })
-    })
+    // The start itself may have ended the supervisor.
+    const timer = !isAwaited()
+      ? undefined
+      : clock.setTimer(spec.startTimeoutMs, () => {
+          if (!isAwaited()) return
+          this.abandon()
+          later({ type: "child.notStarted", reason: { startTimeoutMs: spec.startTimeoutMs } })
+        })
+    this.#timer = timer
+    const clear = (): void => {
+      if (timer !== undefined) clock.clearTimer(timer)
+      if (this.#timer === timer) this.#timer = undefined
+    }
     let value: unknown
     try {
       value = await result
     } catch (thrown) {
-      clock.clearTimer(timer)
+      clear()
       if (isAwaited()) later({ type: "child.notStarted", reason: reasonOfThrown(thrown) })
       return
     }
-    clock.clearTimer(timer)
-    if (isAwaited()) later(this.#settle(spec, name, value))
-    else this.#discard(value, name)
+    clear()
+    if (!isAwaited()) return this.#discard(value, name)
+    const event = this.#settle(spec, name, serial, value)
+    if (event !== undefined) later(event)
   }
 
-  #settle(spec: ResolvedChildSpec, name: string, value: unknown): SupervisorEvent {
-    const read = readStart(value)
-    if (read === "ignore") return { type: "child.ignored" }
-    if ("error" in read) return { type: "child.notStarted", reason: read.error }
+  #settle(spec: ResolvedChildSpec, name: string, serial: number, value: unknown): SupervisorEvent | undefined {
+    if (this.#serial !== serial) {
+      this.#discard(value, name)
+      return undefined
+    }
     const { system, parent } = this.#context
     let process: Process
+    let info: unknown
     try {
+      const read = readStart(value)
+      if (read === "ignore") return { type: "child.ignored" }
+      if ("error" in read) return { type: "child.notStarted", reason: read.error }
       process = adoptChild(system, read.child, name)
+      info = read.info
     } catch (thrown) {
       return { type: "child.notStarted", reason: reasonOfThrown(thrown) }
     }
+    // Starting the actor may have ended the supervisor.
+    if (this.#serial !== serial) {
+      process.kill()
+      return undefined
+    }
     process.parent = parent
-    if (spec.name !== undefined && !system.registry.register(spec.name, process).ok) {
+    if (spec.name !== undefined && process.isAlive && !system.registry.register(spec.name, process).ok) {
       process.kill()
       return { type: "child.notStarted", reason: { alreadyRegistered: spec.name } }
     }
     process.watch(this.#onExit)
-    return { type: "child.started", process, info: read.info }
+    return { type: "child.started", process, info }
   }
 
   #discard(value: unknown, name: string): void {
-    const read = readStart(value)
-    if (read === "ignore" || "error" in read) return
     try {
-      adoptChild(this.#context.system, read.child, name).kill()
+      const read = readStart(value)
+      if (read !== "ignore" && !("error" in read)) discardChild(this.#context.system, read.child, name)
     } catch {
       // It could not even be adopted: there is nothing to end.
     }

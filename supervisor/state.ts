@@ -5,6 +5,8 @@
 import type { Answer, Request } from "./admin.ts"
 import type { ResolvedChildSpec, ResolvedFlags } from "./child-spec.ts"
 import { createChildren, type Child, type Children } from "./children.ts"
+import type { NameIndex } from "./name-index.ts"
+import type { OrderedTable } from "./ordered-table.ts"
 import type { Process } from "./process.ts"
 import type { ExitReason } from "./reason.ts"
 import type { ReportEvent } from "./report.ts"
@@ -21,11 +23,18 @@ export type Purpose =
 export type Wait =
   | { readonly for: "start"; readonly slot: number | undefined }
   | { readonly for: "exit"; readonly slot: number; readonly process: Process; readonly isKilled: boolean }
-  | { readonly for: "allExits"; readonly isKilled: boolean; readonly failures: readonly ShutdownFailure[] }
+  | { readonly for: "allExits"; readonly isKilled: boolean; readonly failures: ShutdownFailures }
 
 interface ShutdownFailure {
   readonly reason: ExitReason
   readonly children: number
+}
+
+export interface ShutdownFailures {
+  /** Where in `list` the reason of this text is. */
+  readonly byText: NameIndex
+  readonly list: OrderedTable<ShutdownFailure>
+  readonly size: number
 }
 
 export interface Work {

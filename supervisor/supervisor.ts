@@ -4,6 +4,7 @@
 // waits for its answer the mailbox stands still; only that answer is let in. Whatever code of others it calls (a start, a stop, a
 // report) may throw, hang or never answer; none of that may reach the mailbox loop.
 import { createActor, type Actor } from "xstate"
+import { tameObservers } from "./actor-process.ts"
 import type {
   AnswerByOp,
   ChildCounts,
@@ -106,7 +107,14 @@ export class Supervisor {
     this.#calls = new PendingCalls(this.name, this.system.clock)
     this.#actor = createActor(supervisorLogic, { input: { flags, specs: children } })
     // A throw in `decide` is a broken invariant: it ends this supervisor with that reason, and its parent decides.
-    this.#actor.subscribe({ error: (thrown) => this.process.fail(thrown) })
+    tameObservers(this.#actor)
+    this.#actor.subscribe({
+      error: (thrown) => this.process.fail(thrown),
+      complete: () => {
+        // Somebody has stopped the actor itself: nothing would ever move here again.
+        if (this.#actor.getSnapshot().status === "stopped") this.process.kill()
+      },
+    })
     this.process = new Process(this.system, this.#asProcess(), this.name)
     this.process.watch((_process, reason) => this.#ended(reason))
     this.process.parent = options.parent
@@ -249,7 +257,11 @@ export class Supervisor {
         this.#actor.send({ type: "turn", event: next, nowMs: this.system.clock.now(), random: this.#random() })
         const { status, commands } = this.#actor.getSnapshot()
         if (status === "error" || status === "stopped") break
-        for (const command of commands) this.#execute(command)
+        for (const command of commands) {
+          // A report or a start may have killed it; what it would start then, nobody would stop.
+          if (!this.process.isAlive) break
+          this.#execute(command)
+        }
       }
     } finally {
       this.#answers.length = 0
@@ -328,15 +340,13 @@ export class Supervisor {
   }
 
   #report({ event, child, reason, children }: Extract<Command, { do: "report" }>): void {
-    if (this.#onReport === undefined) return
+    const onReport = this.#onReport
+    if (onReport === undefined) return
     const { id, restart, shutdown, type, significant } = child.spec
     const offender = { id, process: child.process, restart, shutdown, type, significant }
-    try {
-      this.#onReport({ event, supervisor: this.name, reason, offender, children, atMs: this.system.clock.now() })
-    } catch (thrown) {
-      // A broken log must not cost a restart; the system's hook tells of it.
-      this.system.callbackThrew(thrown)
-    }
+    const report = { event, supervisor: this.name, reason, offender, children, atMs: this.system.clock.now() }
+    // A broken log must not cost a restart; the system's hook tells of it.
+    this.system.runCallback(() => onReport(report))
   }
 
   #ask<R extends Request>(

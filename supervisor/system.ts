@@ -16,12 +16,22 @@ export class System {
   constructor(options: { clock?: Clock; registry?: Registry; onThrow?: (thrown: unknown) => void } = {}) {
     this.clock = options.clock ?? systemClock
     this.registry = options.registry ?? new Registry()
-    this.#onThrow = options.onThrow ?? warn
+    this.#onThrow = options.onThrow ?? warnOfThrown
     this.queue = new RunQueue((thrown) => this.callbackThrew(thrown))
   }
 
   nextSerial(): number {
     return ++this.#serial
+  }
+
+  /** Calls into a callback that belongs to no process; it may throw, and, being an async function, reject. */
+  runCallback(run: () => unknown): void {
+    try {
+      const result = run()
+      if (result instanceof Promise) result.catch((thrown: unknown) => this.callbackThrew(thrown))
+    } catch (thrown) {
+      this.callbackThrew(thrown)
+    }
   }
 
   /**
@@ -37,6 +47,6 @@ export class System {
   }
 }
 
-function warn(thrown: unknown): void {
+export function warnOfThrown(thrown: unknown): void {
   process.emitWarning(`a supervision callback threw ${formatReason(reasonOfThrown(thrown))}`)
 }

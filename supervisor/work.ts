@@ -14,10 +14,22 @@
 import { refuse } from "./admin-answers.ts"
 import type { ResolvedChildSpec } from "./child-spec.ts"
 import * as table from "./children.ts"
+import { emptyIndex, lookUp, put } from "./name-index.ts"
+import { createTable, entriesUp, getAt, setAt } from "./ordered-table.ts"
 import type { Process } from "./process.ts"
 import { formatReason, type ExitReason, type FailedToStartChild } from "./reason.ts"
 import { isExpectedShutdown } from "./restart.ts"
-import { answer, report, setChildren, setWait, setWork, type Purpose, type Turn, type Wait } from "./state.ts"
+import {
+  answer,
+  report,
+  setChildren,
+  setWait,
+  setWork,
+  type Purpose,
+  type ShutdownFailures,
+  type Turn,
+  type Wait,
+} from "./state.ts"
 
 export function begin(turn: Turn, purpose: Purpose, stops: readonly number[], starts: readonly number[]): void {
   turn.work = { purpose, stops, stopNext: 0, starts, startNext: 0, wait: undefined }
@@ -178,7 +190,7 @@ function shutdownAtOnce(turn: Turn, reason: ExitReason): void {
     stopNext: 0,
     starts: [],
     startNext: 0,
-    wait: { for: "allExits", isKilled, failures: [] },
+    wait: { for: "allExits", isKilled, failures: noFailures },
   })
   for (const child of table.inStartOrder(turn.children)) {
     if (child.status !== "running" || child.process === undefined) {
@@ -201,12 +213,24 @@ export function oneOfAllStopped(
   if (child === undefined) return
   setChildren(turn, table.removeChild(turn.children, child.slot))
   if (!isExpectedShutdown(child.spec.restart, child.spec.shutdown, reason)) {
-    const told = formatReason(reason)
-    const same = wait.failures.find((failure) => formatReason(failure.reason) === told)
-    const failures = wait.failures.filter((failure) => failure !== same)
-    setWait(turn, { ...wait, failures: [...failures, { reason, children: (same?.children ?? 0) + 1 }] })
+    setWait(turn, { ...wait, failures: addFailure(wait.failures, reason) })
   }
   finishWhenAllStopped(turn)
+}
+
+const noFailures: ShutdownFailures = { byText: emptyIndex, list: createTable(), size: 0 }
+
+/** Counts those that failed alike together. Through an index: a hundred thousand may each have a reason of their own. */
+function addFailure({ byText, list, size }: ShutdownFailures, reason: ExitReason): ShutdownFailures {
+  const told = formatReason(reason)
+  const at = lookUp(byText, told) ?? size
+  const children = (getAt(list, at)?.children ?? 0) + 1
+  const isNew = at === size
+  return {
+    byText: isNew ? put(byText, told, at) : byText,
+    list: setAt(list, at, { reason, children }),
+    size: isNew ? size + 1 : size,
+  }
 }
 
 function finishWhenAllStopped(turn: Turn): void {
@@ -214,7 +238,7 @@ function finishWhenAllStopped(turn: Turn): void {
   if (wait?.for !== "allExits" || turn.children.bySlot.size > 0) return
   turn.commands.push({ do: "clearShutdownTimer" })
   const { template } = turn
-  for (const { reason, children } of template === undefined ? [] : wait.failures) {
+  for (const [, { reason, children }] of template === undefined ? [] : entriesUp(wait.failures.list)) {
     if (template !== undefined)
       report(turn, "child.shutdownFailed", { spec: template, process: undefined }, reason, children)
   }
