@@ -97,7 +97,9 @@ export function bootRealm(host: HostFunction, profile: string) {
   const sources: Record<string, KnownSource | undefined> = { __proto__: null } as never
   const named: Record<string, unknown> = { __proto__: null }
   const held: unknown[] = newList()
+  /** The innermost one under way, and those that wait for it, outermost first. */
   let run: Run | undefined
+  const around: Run[] = newList()
   let exitSignal: object | undefined
 
   const exit = (code: unknown): never => {
@@ -106,9 +108,12 @@ export function bootRealm(host: HostFunction, profile: string) {
     throw exitSignal
   }
   const uncaught = (error: unknown): void => {
-    if (run === undefined || (exitSignal !== undefined && error === exitSignal)) return
-    if (run.state.how !== "threw") run.state = { how: "threw", error }
-    bridge.call(opUncaught)
+    if (exitSignal !== undefined && error === exitSignal) return
+    const depth = bridge.call(opUncaught)
+    // The eval that this code belongs to has ended.
+    if (typeof depth !== "number") return
+    const own = depth < around.length ? around[depth] : run
+    if (own !== undefined && own.state.how !== "threw") own.state = { how: "threw", error }
   }
   recordProxies(realmGlobal)
   recordAttributes()
@@ -616,18 +621,22 @@ export function bootRealm(host: HostFunction, profile: string) {
 
     // An eval
 
-    /** Runs a unit; true when it ended at once, false when its promise is pending. */
+    /** Runs a unit; true when it ended at once, false when its promise is pending. A nested one runs inside the one under way. */
     start(
       unit: Unit,
       names: readonly string[],
       privates: readonly boolean[],
       sourceList: readonly Primitive[],
+      isNested: boolean,
     ): boolean {
-      if (held.length > 0) held.length = 0
-      exitSignal = undefined
+      if (isNested) arrayPush(around, run!)
+      else {
+        if (held.length > 0) held.length = 0
+        exitSignal = undefined
+      }
       notePrivateNames(names, privates)
       adoptSources(unit.sites, sourceList)
-      run = environment.start(unit)
+      run = environment.start(unit, isNested)
       if (run.state.how !== "running") return true
       run.ended = () => {
         bridge.call(opSettled)
@@ -676,6 +685,11 @@ export function bootRealm(host: HostFunction, profile: string) {
     describeError: () => errorToJson(describeError(errorOf(run), defaultErrorLimits, textOf)),
     describeOther: (error: unknown) => errorToJson(describeError(error, defaultErrorLimits, textOf)),
     end(): void {
+      if (around.length > 0) {
+        run = around[around.length - 1]
+        around.length -= 1
+        return
+      }
       run = undefined
       if (held.length > 0) held.length = 0
     },
