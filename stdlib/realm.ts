@@ -107,11 +107,15 @@ export function bootRealm(host: HostFunction, profile: string) {
     exitSignal = objectFreeze({})
     throw exitSignal
   }
+  const describeOther = (error: unknown): string => errorToJson(describeError(error, defaultErrorLimits, textOf))
   const uncaught = (error: unknown): void => {
     if (exitSignal !== undefined && error === exitSignal) return
     const depth = bridge.call(opUncaught)
-    // The eval that this code belongs to has ended.
-    if (typeof depth !== "number") return
+    if (typeof depth !== "number") {
+      // The eval that this code belongs to has ended; whoever runs now is not to blame.
+      bridge.call(opUncaught, describeOther(error))
+      return
+    }
     const own = depth < around.length ? around[depth] : run
     if (own !== undefined && own.state.how !== "threw") own.state = { how: "threw", error }
   }
@@ -683,7 +687,7 @@ export function bootRealm(host: HostFunction, profile: string) {
     encodeResult: (bytesMax: number) => encodeValue(resultOf(run), leavingHooks, bytesMax),
     encodeError: (bytesMax: number) => encodeValue(errorOf(run), encodeHooks, bytesMax, "describe"),
     describeError: () => errorToJson(describeError(errorOf(run), defaultErrorLimits, textOf)),
-    describeOther: (error: unknown) => errorToJson(describeError(error, defaultErrorLimits, textOf)),
+    describeOther,
     end(): void {
       if (around.length > 0) {
         run = around[around.length - 1]

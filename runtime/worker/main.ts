@@ -511,7 +511,10 @@ class Worker {
     }
     if (op === opAsk && resident !== undefined && this.#shown?.resident === resident)
       return this.#ask(this.#shown, a as SyncOp, String(b), String(c), payload)
-    if (!isRunning) return refusedEnded
+    if (!isRunning) {
+      if (op === opUncaught && typeof a === "string") this.#sendStray(a)
+      return refusedEnded
+    }
     switch (op) {
       case opOutput:
         evl.write(a === "stderr" ? "stderr" : "stdout", String(b))
@@ -658,6 +661,12 @@ class Worker {
   }
 
   // What nobody caught
+
+  /** Something that code of an ended eval threw. */
+  #sendStray(text: string): void {
+    const ended = this.#ended.get(this.#als.getStore() ?? 0)
+    if (ended !== undefined) this.#link.send("stray", { ...ended, text })
+  }
 
   #catchStrays(): void {
     const blame = (error: unknown): void => {

@@ -4,7 +4,7 @@
 // delay from kill to kill; the other while the embedder is blocked, so that the frame has filled the socket and cannot have left whole.
 //
 // A model that knows neither closures nor objects of the session believes the outcomes alone. What must survive: everything that an `ok` or
-// `threw` outcome committed, as the session's own functions tell it; exactly one outcome for each eval, in order; nothing of what crashed.
+// `threw` outcome committed, as the session's own functions tell it; exactly one outcome for each eval, those inside of others too, in order; nothing of what crashed.
 import type { Outcome, Session } from "../../runtime/index.ts"
 import { allHostsReady, describeOutcome, pause, pidOf, quantile, signal, within } from "./drill.ts"
 import type { Drill, Ground } from "./drill.ts"
@@ -152,6 +152,14 @@ const small: readonly Step[] = [
       if (it.ring.length >= ringMax) it.ring.shift()
     },
   },
+  {
+    // In the session that waits for it, with an outcome of its own and no commit of its own.
+    code: (n) => `await tools.inside("counter.add(${n}); deposit(${n})")`,
+    apply: (it, n) => {
+      it.counter += n
+      putIn(it.account, n)
+    },
+  },
   { code: (n) => `note = { n: ${n} }; note.self = note`, apply: (it, n) => void (it.note = n) },
   {
     code: (n) => `{ const put: any = { n: ${n} }; put.self = put; Session.current.bindings.atPut("note", put) }`,
@@ -261,7 +269,8 @@ export const drill: Drill = {
   async run(ground) {
     const killsWanted = ground.times(1_000, 30)
     const sessions = new Map<string, Session>()
-    const tally = { kills: 0, evals: 0, crashed: 0, threw: 0, cut: 0, arrived: 0, rounds: 0 }
+    const tally = { kills: 0, evals: 0, crashed: 0, threw: 0, cut: 0, arrived: 0, rounds: 0, nested: 0 }
+    const nestedEnds: Record<string, number> = {}
     const kill = (pid: number): void => {
       if (signal(pid, "SIGKILL")) tally.kills += 1
     }
@@ -269,6 +278,13 @@ export const drill: Drill = {
     const nacre = await ground.nacre({
       tools: {
         wait: async ([ms]) => pause(ms as number),
+        inside: async ([source], { session }) => {
+          tally.nested += 1
+          const { status, committed } = await sessions.get(session)!.eval(source as string, { nested: true })
+          nestedEnds[status] = (nestedEnds[status] ?? 0) + 1
+          ground.check(status === "ok" || status === "crashed", `a nested eval ended as ${status}`)
+          ground.equal(committed.set, [], "set by a nested eval that assigns nothing")
+        },
         mark: async ([how], { session }) => marksman.onMark(sessions.get(session)!, how),
       },
     })
@@ -349,6 +365,8 @@ export const drill: Drill = {
       await killing
       await verify(ground, models)
     } while (tally.kills < killsWanted)
+    const nestedEnded = Object.values(nestedEnds).reduce((sum, it) => sum + it, 0)
+    ground.equal(nestedEnded, tally.nested, "outcomes of nested evals")
     // No commit is announced twice, and none of an eval that has no outcome.
     const announced = new Set<string>()
     for (const event of ground.events) {
@@ -360,6 +378,7 @@ export const drill: Drill = {
     const { kills, rounds, evals, crashed, threw, cut, arrived } = tally
     ground.figure(`${kills} kills in ${rounds} rounds, ${evals} evals, ${crashed} of them crashed, ${threw} threw`)
     const delay = marksman.delays.length === 0 ? "none" : `${quantile(marksman.delays, 0.5).toFixed(1)} ms`
+    ground.figure(`${nestedEnded} evals inside of others, ${nestedEnds.crashed ?? 0} of them crashed`)
     ground.figure(`${cut} large frames cut off, ${arrived} aimed at arrived first, median delay ${delay}`)
   },
 }
