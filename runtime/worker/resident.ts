@@ -173,12 +173,13 @@ export class Resident implements NameTable {
     const inForce = new Set(copyStrings(finished.definitions))
     for (const name of [...set, ...removed]) {
       this.#definitions.delete(name)
-      root.nestedDefinitions.delete(name)
+      root.nestedDefinitions?.delete(name)
     }
     const definitions: string[] = []
     for (const [name, definition] of own) {
       if (!isType(definition.record.kind) && !inForce.has(name)) continue
       this.#definitions.set(name, definition)
+      root.nestedDefinitions ??= new Map()
       root.nestedDefinitions.set(name, definition)
       definitions.push(name)
     }
@@ -215,7 +216,7 @@ export class Resident implements NameTable {
       this.#definitions.set(name, definition)
       definitions.push(definition.record)
     }
-    for (const [name, definition] of evl.nestedDefinitions) {
+    for (const [name, definition] of evl.nestedDefinitions ?? []) {
       const isReplaced = own.has(name) && (isType(definition.record.kind) || inForce.has(name))
       const isInForce = isType(definition.record.kind) ? !folded.cleared : this.kind(name) === "definition"
       if (isReplaced || !isInForce || removedDefinitions.includes(name)) continue

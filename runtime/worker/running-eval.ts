@@ -44,7 +44,7 @@ export class RunningEval {
   waitingNested: NestedMessage | undefined
   /** An eval has run inside of it; what those have defined. */
   hadNested = false
-  readonly nestedDefinitions = new Map<string, Definition>()
+  nestedDefinitions: Map<string, Definition> | undefined
   readonly times = { begunAt: 0, compiledAt: 0, ranAt: 0 }
   readonly #outputBytesMax: number
   readonly #send: (chunk: OutputChunkMessage) => void

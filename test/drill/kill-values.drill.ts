@@ -234,7 +234,7 @@ function massesOf(it: Model): unknown[] {
 class Marksman {
   readonly #kill: (pid: number) => void
   /** Where the frame arrives about as often as not. */
-  #delayMs = 10
+  #delayMs = 100
   readonly delays: number[] = []
 
   constructor(kill: (pid: number) => void) {
@@ -259,7 +259,7 @@ class Marksman {
   }
 
   onTimed(hasArrived: boolean): void {
-    this.#delayMs = Math.min(500, Math.max(1, this.#delayMs * (hasArrived ? 0.8 : 1.25)))
+    this.#delayMs = Math.min(2_000, Math.max(1, this.#delayMs * (hasArrived ? 0.8 : 1.25)))
   }
 }
 
