@@ -18,7 +18,7 @@ export const opExit = 7
 export const opCurrent = 8 // gives the id of the running eval that this code belongs to, or undefined
 export const opNow = 9 // gives milliseconds since the host started
 export const opRandom = 10 // payload: a Uint8Array of this realm, to be filled
-export const opUncaught = 11 // an error that nobody caught; the realm has kept it
+export const opUncaught = 11 // an error that nobody caught; gives how many evals are around that of the code; a: it as text, once it is refused
 export const opTimeOrigin = 12
 export const opAsk = 13 // a: the question, b: key, payload: a value or the version that is known, c: the session; gives "=answer" or "!kind: message"
 export const opGeneration = 14 // gives the generation of the workspace's globals; 0 while there never was one

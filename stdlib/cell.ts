@@ -111,9 +111,14 @@ export class Cell {
   }
 }
 
-function touch(cell: Cell): void {
+/** What the name holds now. */
+export function savedOf(cell: Cell): Saved {
   const isBound = hasOwn(cell, "v")
-  cell.saved = { state: cell.state, value: isBound ? cell.v : undefined, reason: cell.reason }
+  return { state: cell.state, value: isBound ? cell.v : undefined, reason: cell.reason }
+}
+
+function touch(cell: Cell): void {
+  cell.saved = savedOf(cell)
   cell.owner.touched(cell)
 }
 
@@ -154,9 +159,8 @@ export function unbindCell(cell: Cell, state: "free" | "dead" | "lost", reason =
   if (wasBound) cell.owner.bound(cell, false)
 }
 
-/** Puts back what the name held before the eval. */
-export function restoreCell(cell: Cell): void {
-  const { saved } = cell
+/** Puts back what the name held before the eval, or before whatever else `saved` was kept for. */
+export function restoreCell(cell: Cell, saved: Saved | undefined = cell.saved): void {
   if (saved === undefined) return
   const { state, value, reason } = saved
   if (state === "local" || state === "readonly" || state === "definition") bindCell(cell, state, value)

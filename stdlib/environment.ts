@@ -4,7 +4,8 @@
 // makes its definitions from their factories, makes the dependents of what it redefines again, and then calls its statements. What an
 // eval changed is known exactly, since every write goes through a cell: `finish` returns it and settles names whose declaration was never
 // reached. Nothing here undoes an eval: the realm of an interrupted one is thrown away.
-import { bindCell, Cell, restoreCell, unbindCell, type CellOwner, type CellState, type FreeValue } from "./cell.ts"
+import { bindCell, Cell, restoreCell, savedOf, unbindCell } from "./cell.ts"
+import type { CellOwner, CellState, FreeValue, Saved } from "./cell.ts"
 import { cleanError } from "./messages.ts"
 import { constructionMode, registerPrivates } from "./privates.ts"
 import {
@@ -100,9 +101,12 @@ export class Run {
   /** Definitions made in this run whose statement has not been reached yet, by name. */
   readonly pending: Record<string, { definition: Definition; index: number } | undefined>
   readonly redefined: string[]
+  /** Of a nested run: what the cells that the eval around it had touched held when it began, in the order of that list. */
+  readonly before: readonly Saved[] | undefined
 
-  constructor(unit: Unit) {
+  constructor(unit: Unit, before?: readonly Saved[]) {
     this.unit = unit
+    this.before = before
     // Most submissions define nothing.
     const defines = unit.groups.length > 0
     this.reached = defines ? newList() : nothing
@@ -455,9 +459,12 @@ export class Environment implements CellOwner {
 
   // Running
 
-  /** Runs a unit. What user code throws is in the run's state; nothing is thrown from here. */
-  start(unit: Unit): Run {
-    const run = new Run(unit)
+  /**
+   * Runs a unit. What user code throws is in the run's state; nothing is thrown from here. A nested one runs while another is under way, and
+   * ends before it: what it changes is a change of that one too.
+   */
+  start(unit: Unit, isNested = false): Run {
+    const run = isNested ? new Run(unit, this.#savedNow()) : new Run(unit)
     try {
       this.#prepare(run)
       if (unit.run === undefined) run.state = { how: "ok", value: undefined }
@@ -521,30 +528,68 @@ export class Environment implements CellOwner {
     const definitions: string[] = groups.length > 0 ? newList() : nothing
     for (let index = 0; index < lexical.length; index++) {
       const cell = this.cell(lexical[index]!)
-      if (cell.state === "dead") restoreCell(cell)
+      if (cell.state === "dead") restoreCell(cell, this.#savedFor(run, cell))
     }
     for (let index = 0; index < vars.length; index++) {
       if (how !== "threw") break
       const cell = this.cell(vars[index]!)
-      if (cell.state === "local" && cell.v === undefined && cell.saved?.state === "free") unbindCell(cell, "free")
+      if (cell.state === "local" && cell.v === undefined && this.#savedFor(run, cell)?.state === "free")
+        unbindCell(cell, "free")
     }
     for (let index = 0; index < groups.length; index++) {
       const { names, first } = groups[index]!
       for (let member = 0; member < names.length; member++) {
         const name = names[member]!
         if (run.reached[first + member] === true) {
-          if (this.#definitions[name] !== undefined) arrayPush(definitions, name)
+          // A nested run may have put another definition in its place.
+          if (this.#definitions[name]?.group === groups[index]) arrayPush(definitions, name)
           continue
         }
         const cell = this.cell(name)
-        if (cell.state === "dead") restoreCell(cell)
+        if (cell.state === "dead") restoreCell(cell, this.#savedFor(run, cell))
         arrayPush(dropped, name)
       }
+    }
+    if (run.before !== undefined) {
+      const { assigned, removed } = this.#changedSince(run.before)
+      return { assigned, removed, definitions, dropped, rebuilt: run.redefined }
     }
     if (run.state.how === "ok" && run.state.value !== undefined) this.lastValue = run.state.value
     if (run.state.how === "threw") this.lastError = run.state.error
     const { assigned, removed } = this.#settle()
     return { assigned, removed, definitions, dropped, rebuilt: run.redefined }
+  }
+
+  #savedNow(): Saved[] {
+    const saved: Saved[] = newList()
+    for (let index = 0; index < this.#touchedCount; index++) arrayPush(saved, savedOf(this.#touched[index]!))
+    return saved
+  }
+
+  /** What the name held when the run began; `undefined` when it has not been touched. */
+  #savedFor({ before }: Run, cell: Cell): Saved | undefined {
+    if (before !== undefined) {
+      for (let index = 0; index < before.length; index++) if (this.#touched[index] === cell) return before[index]
+    }
+    return cell.saved
+  }
+
+  /** As `#settle`, for a nested run: the cells stay changes of the eval around it. */
+  #changedSince(before: readonly Saved[]): { assigned: string[]; removed: string[] } {
+    const assigned: string[] = newList()
+    const removed: string[] = newList()
+    for (let index = 0; index < this.#touchedCount; index++) {
+      const cell = this.#touched[index]!
+      const { state, name } = cell
+      const saved = index < before.length ? before[index] : cell.saved
+      if (saved === undefined) continue
+      const isUnchanged = state === saved.state && (!isBoundState(state) || isSame(cell.v, saved.value))
+      if (state !== "definition" && saved.state === "definition") this.#forget(name)
+      if (state === "local" || state === "readonly") {
+        if (!isUnchanged) arrayPush(assigned, name)
+      } else if (!isBoundState(state) && isBoundState(saved.state)) arrayPush(removed, name)
+    }
+    return { assigned, removed }
   }
 
   /** Reads the list of changed cells and forgets it. */

@@ -100,7 +100,9 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
   const sources: Record<string, KnownSource | undefined> = { __proto__: null } as never
   const named: Record<string, unknown> = { __proto__: null }
   const held: unknown[] = newList()
+  /** The innermost one under way, and those that wait for it, outermost first. */
   let run: Run | undefined
+  const around: Run[] = newList()
   let exitSignal: object | undefined
 
   const exit = (code: unknown): never => {
@@ -108,10 +110,17 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
     exitSignal = objectFreeze({})
     throw exitSignal
   }
+  const describeOther = (error: unknown): string => errorToJson(describeError(error, defaultErrorLimits, textOf))
   const uncaught = (error: unknown): void => {
-    if (run === undefined || (exitSignal !== undefined && error === exitSignal)) return
-    if (run.state.how !== "threw") run.state = { how: "threw", error }
-    bridge.call(opUncaught)
+    if (exitSignal !== undefined && error === exitSignal) return
+    const depth = bridge.call(opUncaught)
+    if (typeof depth !== "number") {
+      // The eval that this code belongs to has ended; whoever runs now is not to blame.
+      bridge.call(opUncaught, describeOther(error))
+      return
+    }
+    const own = depth < around.length ? around[depth] : run
+    if (own !== undefined && own.state.how !== "threw") own.state = { how: "threw", error }
   }
   recordProxies(realmGlobal)
   recordAttributes()
@@ -620,18 +629,22 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
 
     // An eval
 
-    /** Runs a unit; true when it ended at once, false when its promise is pending. */
+    /** Runs a unit; true when it ended at once, false when its promise is pending. A nested one runs inside the one under way. */
     start(
       unit: Unit,
       names: readonly string[],
       privates: readonly boolean[],
       sourceList: readonly Primitive[],
+      isNested: boolean,
     ): boolean {
-      if (held.length > 0) held.length = 0
-      exitSignal = undefined
+      if (isNested) arrayPush(around, run!)
+      else {
+        if (held.length > 0) held.length = 0
+        exitSignal = undefined
+      }
       notePrivateNames(names, privates)
       adoptSources(unit.sites, sourceList)
-      run = environment.start(unit)
+      run = environment.start(unit, isNested)
       if (run.state.how !== "running") return true
       run.ended = () => {
         bridge.call(opSettled)
@@ -678,8 +691,13 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
     encodeResult: (bytesMax: number) => encodeValue(resultOf(run), leavingHooks, bytesMax),
     encodeError: (bytesMax: number) => encodeValue(errorOf(run), encodeHooks, bytesMax, "describe"),
     describeError: () => errorToJson(describeError(errorOf(run), defaultErrorLimits, textOf)),
-    describeOther: (error: unknown) => errorToJson(describeError(error, defaultErrorLimits, textOf)),
+    describeOther,
     end(): void {
+      if (around.length > 0) {
+        run = around[around.length - 1]
+        around.length -= 1
+        return
+      }
       run = undefined
       if (held.length > 0) held.length = 0
     },

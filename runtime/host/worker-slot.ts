@@ -3,7 +3,7 @@
 //
 // Evals are sent ahead (up to the pipeline's depth) so that a worker never waits for the embedder between two short ones. They begin in the
 // order in which they were sent: the head has begun, those behind it have not, and `host.fence` can take them back.
-import type { WorkerOutcome } from "../wire/schema.ts"
+import type { NestedEnded, WorkerOutcome } from "../wire/schema.ts"
 import type { FieldsOf } from "../wire/schema.ts"
 import type { fromWorker, toWorker } from "../wire/schema.ts"
 import type { Host } from "./host.ts"
@@ -49,6 +49,8 @@ export interface Job {
   onParked(): void
   onOutput(output: OutputMessage): void
   onToolCall(call: ToolCall): void
+  /** An eval that ran inside of it has ended; only of jobs that asked for one. */
+  onNestedEnded?(message: NestedEnded): void
   onOutcome(outcome: WorkerOutcome): void
   /** It was stopped on request, by what it took: "settled", "abandoned" (settled without the worker), or "terminated". */
   onStopped(how: "interrupted" | "timeout", by: string): void
@@ -197,6 +199,11 @@ export class WorkerSlot {
     }
   }
 
+  sendNested(request: FieldsOf<typeof toWorker.nested>): void {
+    this.#lastSentSeq = 0
+    this.#link?.send("nested", request)
+  }
+
   #pause(parked: Dispatched): void {
     parked.pausedMs = Math.max(0, parked.deadlineAt - this.#handlers.now())
     parked.deadlineAt = Infinity
@@ -332,6 +339,9 @@ export class WorkerSlot {
         break
       case "toolCall":
         this.#jobOf(message.evalId)?.onToolCall(message)
+        break
+      case "nestedEnded":
+        this.#jobOf(message.evalId)?.onNestedEnded?.(message)
         break
       case "outcome": {
         const dispatched = this.#take(message.evalId)

@@ -40,6 +40,7 @@ export interface Outcome {
     cleared: boolean
     definitions: string[]
     globals: string[]
+    /** Of a nested eval: what stands here is committed with the eval around it, or not at all. */
     pending: boolean
   }
   /** The revision the eval ran on, and the session's after it. */

@@ -25,6 +25,7 @@ const evalOptionNames: readonly (keyof EvalOptions)[] = [
   "file",
   "line",
   "principal",
+  "nested",
 ]
 
 const noOptions: EvalOptions = {}
@@ -55,13 +56,16 @@ export interface SessionFacts {
 
 /** Throws `invalid_options` naming the first option that is unknown or misshapen. */
 function checkEvalOptions(options: EvalOptions): void {
-  const { timeoutMs, atomic, signal, onOutput, file, line, principal } = options
+  const { timeoutMs, atomic, signal, onOutput, file, line, principal, nested } = options
   refuseUnknown("eval", options, evalOptionNames)
   checkMilliseconds("timeoutMs", timeoutMs)
   const expect = (isFine: boolean, name: string, what: string, value: unknown): void => {
     if (!isFine) throw new NacreError("invalid_options", `${name} must be ${what}, not ${String(value)}.`)
   }
   expect(atomic === undefined || typeof atomic === "boolean", "atomic", "true or false", atomic)
+  expect(nested === undefined || typeof nested === "boolean", "nested", "true or false", nested)
+  const isItsOwn = nested !== true || (atomic !== true && timeoutMs === undefined)
+  expect(isItsOwn, "nested", "without timeoutMs and atomic, since it shares the fate of the eval around it", nested)
   expect(signal === undefined || signal instanceof AbortSignal, "signal", "an AbortSignal", signal)
   expect(onOutput === undefined || typeof onOutput === "function", "onOutput", "a function", onOutput)
   expect(principal === undefined || typeof principal === "string", "principal", "a string", principal)
@@ -198,6 +202,11 @@ export class Session implements Tenant, ShellSession {
       this.#checkEval(source, options)
     } catch (error) {
       return Promise.reject(error)
+    }
+    const parent = options.nested === true ? this.#waitingEval() : undefined
+    if (parent !== undefined) {
+      this.lastUsedAt = this.#context.clock.now()
+      return this.#shell!.evalNested(this.#context.nextEvalId(), parent, source, options)
     }
     const shell = this.#ready()
     if (shell instanceof Shell) return this.#request(shell, source, options)
@@ -383,11 +392,18 @@ export class Session implements Tenant, ShellSession {
       throw new NacreError("source_too_large", `The source has ${source.length} characters; the limit is ${sourceMax}.`)
     }
     if (options !== noOptions) checkEvalOptions(options)
-    const calling = callingSession.getStore()
-    if (calling !== undefined && calling === sessionKey(this) && !this.isIdle) {
-      const message = `Session '${this.id}' waits for the tool call that requests this eval; run it in another session or after the call.`
+    const isCalling = callingSession.getStore()?.session === sessionKey(this)
+    if (isCalling && options.nested !== true && !this.isIdle) {
+      const message = `Session '${this.id}' waits for the tool call that requests this eval; ask for \`nested: true\`, run it in another session or after the call.`
       throw new NacreError("would_deadlock", message)
     }
+  }
+
+  /** The eval of this session that waits for the tool call in which this is called. */
+  #waitingEval(): string | undefined {
+    const calling = callingSession.getStore()
+    if (calling === undefined || calling.session !== sessionKey(this)) return undefined
+    return this.#shell?.isUnderWay(calling.evalId) === true ? calling.evalId : undefined
   }
 
   /** The shell, in the order of the calls: while it starts everybody waits, also those who could see it already. */

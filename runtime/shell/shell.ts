@@ -26,8 +26,10 @@ import {
 import type { SessionState } from "../session/state.ts"
 import { decodeForEmbedder } from "../wire/values/embedder.ts"
 import type { QueuedWrite } from "../wire/mutations.ts"
-import type { WorkerOutcome } from "../wire/schema.ts"
+import type { NestedEnded, WorkerOutcome } from "../wire/schema.ts"
 import { shellLogic } from "./logic.ts"
+import { NestedEvals, nestedDepthMax } from "./nested-evals.ts"
+import type { NestedRequest } from "./nested-evals.ts"
 import { ToolCalls } from "./tool-calls.ts"
 import type { Tool } from "./tool-calls.ts"
 
@@ -67,6 +69,11 @@ export interface EvalOptions {
   line?: number
   /** On whose behalf this eval runs, instead of the session's principal; given to tools. */
   principal?: string
+  /**
+   * Requested from a tool call of this session's own eval, it runs inside of that one, which waits, instead of being refused. It shares that
+   * one's fate: no time limit or `atomic` of its own, and stopping either stops both. Elsewhere it changes nothing.
+   */
+  nested?: boolean
 }
 
 /** Writes that one eval may have queued, and their bytes together. */
@@ -108,6 +115,8 @@ interface Running {
   wasSeen: boolean
   /** Globals it has written. */
   globals: string[] | undefined
+  /** Made when an eval is first asked to run inside of it. */
+  nested: NestedEvals | undefined
   /** Set once, by whichever end came first. */
   end: (() => Outcome) | undefined
 }
@@ -174,6 +183,36 @@ export class Shell {
     })
   }
 
+  /** Whether that eval is under way, so that whoever it waits for must not wait for this shell. */
+  isUnderWay(evalId: string): boolean {
+    const running = this.#running
+    return running !== undefined && (running.request.evalId === evalId || running.nested?.isRunning(evalId) === true)
+  }
+
+  /** Accepts an eval that runs inside `parent`, which is under way and waits for it. */
+  evalNested(evalId: string, parent: string, source: string, options: EvalOptions): Promise<Outcome> {
+    const { limits } = this.#context
+    const running = this.#running
+    assert(running !== undefined && this.isUnderWay(parent), "an eval is nested in one that is not under way")
+    const { id } = this.session
+    if (this.#isClosing || running.end !== undefined) return Promise.reject(closedError(id))
+    const nested = (running.nested ??= this.#nestedIn(running))
+    if (nested.waitingCount >= limits.queueMax || nested.depth >= nestedDepthMax) {
+      const message = `Session '${id}' has ${nested.depth} evals inside of each other and ${nested.waitingCount} that wait; end some first.`
+      return Promise.reject(new NacreError("queue_full", message))
+    }
+    const { principal, onOutput, file = evalId, line = 1 } = options
+    return new Promise((resolve) => {
+      const cancelSignal = this.#watchSignal(evalId, options.signal)
+      const settle = (outcome: Outcome): void => {
+        cancelSignal?.()
+        this.#keep(outcome)
+        resolve(outcome)
+      }
+      nested.add({ evalId, parent, source, file, line, principal, onOutput, resolve: settle })
+    })
+  }
+
   /** Runs `run` between two evals, in its turn. */
   operate<T>(run: () => T): Promise<T> {
     if (this.#isClosing) return Promise.reject(closedError(this.session.id))
@@ -206,12 +245,15 @@ export class Shell {
     }
     const running = this.#running
     if (running === undefined && evalId === undefined) return false
-    if (running === undefined || (evalId !== undefined && running.request.evalId !== evalId)) {
+    if (evalId !== undefined && running?.nested?.cancel(evalId, because) === true) return true
+    if (running === undefined || (evalId !== undefined && !this.isUnderWay(evalId))) {
       const message = `Session '${this.session.id}' has no eval '${evalId}' running or queued; it may have ended already.`
       throw new NacreError("eval_not_found", message)
     }
     const ended = new Promise<void>((resolve) => this.#onEnded.push(resolve))
-    this.#stopBecause ??= because
+    const isNested = evalId !== undefined && evalId !== running.request.evalId
+    if (isNested) running.nested!.stopped ??= { evalId, because }
+    this.#stopBecause ??= isNested ? "nested" : because
     this.#actor.send({ type: "STOP" })
     await ended
     return true
@@ -313,6 +355,7 @@ export class Shell {
       isParked: false,
       wasSeen: false,
       globals: undefined,
+      nested: undefined,
       end: undefined,
     }
     try {
@@ -342,13 +385,18 @@ export class Shell {
         this.#running = running
         throw error
       }
+      running.nested?.settle(outcome.status, outcome.because)
       this.#announce("eval", outcome.evalId)
-      this.#outcomes.push(outcome)
-      if (this.#outcomes.length > outcomesKept) this.#outcomes.shift()
+      this.#keep(outcome)
       running.request.resolve(outcome)
     }
     for (const ended of this.#onEnded.splice(0)) ended()
     if (this.#queue.length > 0) queueMicrotask(() => this.#wake())
+  }
+
+  #keep(outcome: Outcome): void {
+    this.#outcomes.push(outcome)
+    if (this.#outcomes.length > outcomesKept) this.#outcomes.shift()
   }
 
   fail(): void {
@@ -474,7 +522,14 @@ export class Shell {
         current().isParked = true
       }),
       onOutput: guarded((output: OutputMessage) => this.#onOutput(current(), output)),
-      onToolCall: guarded((call: ToolCall) => this.#toolCallsOf(current()).start(call)),
+      onToolCall: guarded((call: ToolCall) => {
+        const running = current()
+        if (call.nested !== undefined) running.nested?.onToolCall(call.nested, call)
+        else (running.tools ??= this.#toolCalls(request.evalId, request.options.principal)).start(call)
+      }),
+      onNestedEnded: guarded((message: NestedEnded) => {
+        current().nested?.onEnded(message)
+      }),
       onOutcome: guarded((message: WorkerOutcome) => {
         const running = current()
         const { status } = message
@@ -499,18 +554,31 @@ export class Shell {
     }
   }
 
-  #toolCallsOf(running: Running): ToolCalls {
+  #toolCalls(evalId: string, principal = this.session.principal): ToolCalls {
     const { id, workspace, tools } = this.session
-    const principal = running.request.options.principal ?? this.session.principal
-    return (running.tools ??= new ToolCalls(
-      { id, workspace, principal, tools },
-      running.request.evalId,
-      this.#context.limits,
-      this.#context.clock,
-      (result) => {
-        this.session.tenant.worker?.sendToolResult({ session: id, ...result })
+    const { limits, clock } = this.#context
+    return new ToolCalls({ id, workspace, principal, tools }, evalId, limits, clock, (result) => {
+      this.session.tenant.worker?.sendToolResult({ session: id, ...result })
+    })
+  }
+
+  #nestedIn({ request }: Running): NestedEvals {
+    const { limits, clock } = this.#context
+    return new NestedEvals(request.evalId, {
+      send: ({ evalId: nested, parent, source, file, line }) => {
+        const { outputBytesMax, valueTextMax, valueDataBytesMax } = limits
+        const message = { evalId: request.evalId, parent, nested, source, file, line }
+        this.session.tenant.worker?.sendNested({
+          ...message,
+          limits: [outputBytesMax, valueTextMax, valueDataBytesMax],
+        })
       },
-    ))
+      toolsOf: ({ evalId, principal }) => this.#toolCalls(evalId, principal ?? request.options.principal),
+      tell: (nested, chunk) => this.#tell(nested, chunk),
+      valueOf,
+      revision: () => this.session.state.revision,
+      now: () => clock.now(),
+    })
   }
 
   #message(request: Eval, seq: number, isResident: boolean): EvalRequest {
@@ -538,19 +606,27 @@ export class Shell {
     return message
   }
 
-  #onOutput(running: Running, { stream, text, seq, omittedBytes }: OutputMessage): void {
+  #onOutput(running: Running, output: OutputMessage): void {
+    const { nested } = output
+    if (nested !== undefined) return running.nested?.onOutput(nested, output)
+    const { stream, text, seq, omittedBytes } = output
     running.omittedBytes = omittedBytes
     if (text === "") return
     const chunk: OutputChunk = { stream, text, seq }
     running.outputBytes += text.length
     running.output.push(chunk)
+    const { evalId, options } = running.request
+    this.#tell({ evalId, onOutput: options.onOutput }, chunk)
+  }
+
+  #tell({ evalId, onOutput }: Pick<NestedRequest, "evalId" | "onOutput">, chunk: OutputChunk): void {
     try {
-      running.request.options.onOutput?.(chunk)
+      onOutput?.(chunk)
     } catch (error) {
       // The embedder's own callback failed; the eval goes on, and the embedder hears of it as an event.
       this.#context.emit({
         type: "actor.crashed",
-        actor: `onOutput of ${running.request.evalId}`,
+        actor: `onOutput of ${evalId}`,
         message: String(error),
       })
     }
@@ -621,6 +697,7 @@ export class Shell {
     if (running !== undefined) {
       this.#context.scheduler.stop(running.job, "interrupted")
       running.tools?.abortAll()
+      running.nested?.settle("crashed", "shell-failed")
       running.request.resolve(this.#finishCrashed(running, "shell-failed"))
     }
     this.#settleQueue("shell-failed")
@@ -630,7 +707,9 @@ export class Shell {
   }
 }
 
-function valueOf(message: WorkerOutcome): NonNullable<Outcome["value"]> {
+function valueOf(
+  message: Pick<WorkerOutcome, "text" | "inert" | "valueType" | "data" | "plain" | "isPlain" | "withheld">,
+): NonNullable<Outcome["value"]> {
   const { text, inert, valueType: type, data, plain, isPlain, withheld } = message
   if (isPlain) return { text, inert, type, data: plain }
   if (data === undefined) return withheld === undefined ? { text, inert, type } : { text, inert, type, withheld }

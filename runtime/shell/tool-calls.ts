@@ -35,8 +35,8 @@ interface Caller {
   readonly tools: ReadonlyMap<string, Tool>
 }
 
-/** The session (`sessionKey`) whose tool call this code runs in: what it awaits, that session waits for. */
-export const callingSession = new AsyncLocalStorage<string>()
+/** The session (`sessionKey`) and its eval whose tool call this code runs in: what it awaits, these wait for. */
+export const callingSession = new AsyncLocalStorage<{ readonly session: string; readonly evalId: string }>()
 
 /** A session's id is its own within its workspace only. */
 export function sessionKey({ workspace, id }: { workspace: string; id: string }): string {
@@ -51,7 +51,8 @@ export class ToolCalls {
   readonly #limits: Limits
   readonly #clock: Clock
   readonly #answer: (result: ToolResult) => void
-  readonly #running = new Map<number, AbortController>()
+  /** Each with what stops its deadline. */
+  readonly #running = new Map<number, { readonly abort: AbortController; cancel: () => void }>()
   readonly #waiting: ToolCall[] = []
 
   constructor(caller: Caller, evalId: string, limits: Limits, clock: Clock, answer: (result: ToolResult) => void) {
@@ -67,19 +68,22 @@ export class ToolCalls {
       this.#waiting.push(call)
       return
     }
-    const abort = new AbortController()
-    this.#running.set(call.callId, abort)
-    void this.#run(call, abort)
+    void this.#run(call)
   }
 
   /** The eval has ended: nobody waits for these any more. */
   abortAll(): void {
     this.#waiting.length = 0
-    for (const abort of this.#running.values()) abort.abort(new Error(`Eval ${this.#evalId} has ended.`))
+    for (const { abort, cancel } of this.#running.values()) {
+      // A tool that never settles must not keep a timer, and with it the process, until its deadline.
+      cancel()
+      abort.abort(new Error(`Eval ${this.#evalId} has ended.`))
+    }
     this.#running.clear()
   }
 
-  async #run(call: ToolCall, abort: AbortController): Promise<void> {
+  async #run(call: ToolCall): Promise<void> {
+    const abort = new AbortController()
     const { toolTimeoutMs } = this.#limits
     const timeout = withResolvers<never>()
     const cancel = this.#clock.after(toolTimeoutMs, () => {
@@ -87,6 +91,7 @@ export class ToolCalls {
       abort.abort(new Error(message))
       timeout.reject(Object.assign(new Error(message), { kind: "tool_timeout" }))
     })
+    this.#running.set(call.callId, { abort, cancel })
     let result: ToolResult
     try {
       const value = await Promise.race([this.#invoke(call, abort.signal), timeout.promise])
@@ -115,7 +120,8 @@ export class ToolCalls {
       signal,
       ...(principal && { principal }),
     }
-    return callingSession.run(sessionKey({ workspace, id }), () => tool(args, context))
+    const caller = { session: sessionKey({ workspace, id }), evalId: this.#evalId }
+    return callingSession.run(caller, () => tool(args, context))
   }
 }
 

@@ -12,7 +12,7 @@ import { packField, plain, record, str, unpackField, withoutAbsent } from "./che
 import type { Check, Checked, FieldTable, Fields } from "./check.ts"
 
 /** Changes whenever a message changes; a host that says another one is refused at its handshake. */
-export const wireVersion = 2
+export const wireVersion = 3
 
 const definition = record({
   name: str,
@@ -125,14 +125,23 @@ export const toWorker = {
   settle: message(2, { evalId: str, how: oneOf("interrupted", "timeout") }),
   toolResult: message(3, { session: str, callId: int, ok: bool, bytes, message: str, kind: str }),
   evict: message(4, { session: str }),
+  /** An eval to run inside the parked eval `evalId`, or inside one that runs in it: `parent` waits for it. Dropped when that has ended. */
+  nested: message(5, { evalId: str, parent: str, nested: str, source: str, file: str, line: int, limits: list(int) }),
 } as const
 
 export const fromWorker = {
   hello: message(64, { version: int, host: str, worker: int, token: str }),
   parked: message(65, { evalId: str }),
   /** What was written, and the bytes that were written since the eval began and are not kept; the text may be empty. */
-  output: message(66, { evalId: str, stream: oneOf("stdout", "stderr"), text: str, seq: int, omittedBytes: int }),
-  toolCall: message(67, { session: str, evalId: str, callId: int, name: str, bytes }),
+  output: message(66, {
+    evalId: str,
+    stream: oneOf("stdout", "stderr"),
+    text: str,
+    seq: int,
+    omittedBytes: int,
+    nested: optional(str),
+  }),
+  toolCall: message(67, { session: str, evalId: str, callId: int, name: str, bytes, nested: optional(str) }),
   outcome: message(68, {
     seq: int,
     evalId: str,
@@ -165,6 +174,26 @@ export const fromWorker = {
   skipped: message(69, { seq: int, evalId: str }),
   /** The worker does not hold the session at that commit and got no checkpoint: nothing of the eval ran. */
   missing: message(70, { seq: int, evalId: str }),
+  /** The eval `nested`, which ran inside of `evalId`, has ended; what it changed is committed with that one. Fields as in `outcome`. */
+  nestedEnded: message(72, {
+    evalId: str,
+    nested: str,
+    status: oneOf("ok", "threw", "invalid", "exited"),
+    text: str,
+    inert: bool,
+    valueType: str,
+    isPlain: bool,
+    plain,
+    omittedBytes: int,
+    set: list(str),
+    removed: list(str),
+    definitions: list(str),
+    data: optional(bytes),
+    withheld: optional(str),
+    error: optional(error),
+    exitCode: optional(int),
+    abandoned: optional(list(record({ kind: str }))),
+  }),
   /** Something that no running eval can be blamed for, such as a late throw. */
   stray: message(71, { session: str, evalId: str, text: str }),
 } as const
@@ -244,6 +273,7 @@ export type Delta = Checked<typeof delta>
 export type Rejection = Checked<typeof rejected>
 export type Frame = Checked<typeof frame>
 export type Span = Checked<typeof span>
+export type NestedEnded = FieldsOf<typeof fromWorker.nestedEnded>
 export type WorkerOutcome = FieldsOf<typeof fromWorker.outcome>
 
 function message<S extends Shape>(code: number, shape: S): MessageType<S> {

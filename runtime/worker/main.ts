@@ -31,7 +31,7 @@ import { Outbox } from "../wire/outbox.ts"
 import { ENTERED, GENERATION, TURN, enter, raiseGeneration } from "../wire/shared-memory.ts"
 import { Link } from "../wire/transport.ts"
 import { fromWorker, toWorker, wireVersion } from "../wire/schema.ts"
-import type { FieldsOf, WorkerOutcome } from "../wire/schema.ts"
+import type { ErrorRecord, FieldsOf, NestedEnded, WorkerOutcome } from "../wire/schema.ts"
 import type { ServeTask, SyncOp } from "../wire/thread.ts"
 import { packValue } from "../wire/values/pack.ts"
 import type { PackedInput } from "../wire/values/pack.ts"
@@ -42,7 +42,7 @@ import { RealmMaker } from "./realm.ts"
 import type { Realm } from "./realm.ts"
 import { Resident } from "./resident.ts"
 import { RunningEval } from "./running-eval.ts"
-import type { EvalMessage } from "./running-eval.ts"
+import type { EvalMessage, NestedMessage } from "./running-eval.ts"
 import { SyncCalls } from "./sync-calls.ts"
 
 /** Writes of an eval that leave at once: the last line before an endless loop or a crash is the one that is wanted. */
@@ -62,6 +62,8 @@ const spareProfile = "standard"
 const spareDelayMs = 3
 
 const nothing = new Uint8Array(0)
+
+type ShownEnd = Partial<Pick<WorkerOutcome, "error" | "exitCode" | "text" | "inert" | "valueType">>
 
 /** The task of a piscina worker: resolves when the connection has closed. */
 export function serve(task: ServeTask): Promise<void> {
@@ -89,6 +91,8 @@ class Worker {
   /** A realm that is booted and belongs to nobody. */
   #spare: { profile: string; realm: Realm } | undefined
   #isSpareDue = false
+  /** Nested evals count downwards: the embedder numbers the others. */
+  #nestedSeq = 0
   #flushedAt = 0
 
   constructor(task: ServeTask, onClosed: () => void) {
@@ -112,6 +116,9 @@ class Worker {
               break
             case "settle":
               this.#settle(message.evalId, message.how)
+              break
+            case "nested":
+              this.#onNested(message)
               break
             case "toolResult":
               this.#onToolResult(message)
@@ -231,6 +238,97 @@ class Worker {
       this.#link.send("parked", { evalId: evl.message.evalId })
     }
     Atomics.store(this.#task.words, ENTERED, 0)
+    const { waitingNested } = evl
+    evl.waitingNested = undefined
+    if (waitingNested !== undefined && !evl.hasEnded) this.#beginNested(evl, waitingNested)
+  }
+
+  // Evals inside of evals. To the scheduler, and to whoever judges this thread, they are what the parked eval around them does.
+
+  #onNested(message: NestedMessage): void {
+    const current = this.#current
+    const parent =
+      this.#parked.get(message.parent) ?? (current?.message.evalId === message.parent ? current : undefined)
+    // What waited for it has ended: its shell tells so.
+    if (parent === undefined || parent.hasEnded || parent.child !== undefined) return
+    if (parent.isParked) this.#beginNested(parent, message)
+    else parent.waitingNested = message
+  }
+
+  #beginNested(parent: RunningEval, { nested, source, file, line, limits }: NestedMessage): void {
+    const { resident, root } = parent
+    const { evalId } = root.message
+    const seq = --this.#nestedSeq
+    const message: EvalMessage = { ...parent.message, seq, evalId: nested, source, file, line, limits, atomic: false }
+    const send = (chunk: FieldsOf<typeof fromWorker.output>) => this.#link.send("output", { ...chunk, evalId, nested })
+    const evl = new RunningEval(message, resident, send, parent)
+    Atomics.store(this.#task.words, ENTERED, root.message.seq)
+    const compiled = this.#cache.compile(source, line, resident)
+    if (!("unit" in compiled)) {
+      const error = syntaxErrorRecord(compiled, { text: source, file, line })
+      this.#sendNested(evl, "invalid", { error })
+      return this.#reconsider(parent)
+    }
+    evl.compiled = compiled
+    evl.isParked = true
+    parent.child = evl
+    root.hadNested = true
+    this.#running.set(seq, evl)
+    this.#parked.set(nested, evl)
+    this.#als.run(seq, () => resident.start(compiled, source, file, true))
+    this.#reconsider(evl)
+  }
+
+  #finishNested(evl: RunningEval, parent: RunningEval, how: "ok" | "threw" | "exited", error?: ErrorRecord): void {
+    const { message, resident, root } = evl
+    Atomics.store(this.#task.words, ENTERED, root.message.seq)
+    evl.end()
+    this.#parked.delete(message.evalId)
+    const ended: Partial<NestedEnded> = this.#shownEnd(evl, how, error)
+    Object.assign(ended, resident.endNested(evl, how))
+    if (how === "ok") {
+      const result = resident.takeResult(message.limits[2] ?? 0)
+      if ("isPlain" in result) {
+        ended.isPlain = true
+        ended.plain = result.plain
+      } else if ("data" in result) ended.data = result.data
+      else ended.withheld = result.withheld
+    }
+    resident.realm.api.end()
+    parent.child = undefined
+    this.#sendNested(evl, how, ended)
+    this.#reconsider(parent)
+  }
+
+  #sendNested(evl: RunningEval, status: NestedEnded["status"], rest: Partial<NestedEnded>): void {
+    evl.flush()
+    const { seq, session, evalId } = evl.message
+    this.#forgetRunning(seq, session, evalId)
+    this.#link.send("nestedEnded", {
+      evalId: evl.root.message.evalId,
+      nested: evalId,
+      status,
+      text: rest.text ?? "",
+      inert: rest.inert ?? true,
+      valueType: rest.valueType ?? "undefined",
+      isPlain: rest.isPlain ?? false,
+      plain: rest.plain,
+      omittedBytes: evl.omittedBytes,
+      set: rest.set ?? [],
+      removed: rest.removed ?? [],
+      definitions: rest.definitions ?? [],
+      data: rest.data,
+      withheld: rest.withheld,
+      error: rest.error,
+      exitCode: rest.exitCode,
+      abandoned: evl.abandoned.length > 0 ? evl.abandoned : undefined,
+    })
+  }
+
+  #forgetRunning(seq: number, session: string, evalId: string): void {
+    this.#running.delete(seq)
+    this.#ended.set(seq, { session, evalId })
+    if (this.#ended.size > endedKept) this.#ended.delete(this.#ended.keys().next().value!)
   }
 
   /** Something of a parked eval went on: look at it again after the turn. */
@@ -246,11 +344,17 @@ class Worker {
   }
 
   #endIfDone(evl: RunningEval): boolean {
+    // An eval ends after those that run inside of it, whatever else it waits for.
+    const { child } = evl
+    if (child !== undefined) {
+      this.#endIfDone(child)
+      return false
+    }
     const how = evl.resident.realm.api.how()
     if (evl.exitCode !== undefined) this.#finish(evl, "exited")
     else if (evl.hasUncaught) this.#finish(evl, "threw")
     else if (how === "running") {
-      if (evl.hasPending) return false
+      for (let it: RunningEval | undefined = evl; it !== undefined; it = it.parent) if (it.hasPending) return false
       const message = "The eval awaits a promise that nothing can settle: no timer or tool call of it is pending."
       this.#finish(evl, "threw", kindRecord("never_settles", message))
     } else if (evl.toolCalls.size > 0) return false
@@ -260,26 +364,30 @@ class Worker {
 
   // Endings
 
-  #finish(evl: RunningEval, how: "ok" | "threw" | "exited", error?: ReturnType<typeof kindRecord>): void {
+  /** What an eval that ended by itself shows: its error, its exit code, its result as text. */
+  #shownEnd(evl: RunningEval, how: "ok" | "threw" | "exited", error: ErrorRecord | undefined): ShownEnd {
+    const { message, resident } = evl
+    const source = { text: message.source, file: message.file, line: message.line }
+    this.#shown = evl
+    const shown =
+      error ?? (how === "threw" ? errorRecord(resident.realm.api.describeError(), resident, source) : undefined)
+    const end: ShownEnd = {}
+    if (shown !== undefined) end.error = shown
+    if (evl.exitCode !== undefined) end.exitCode = evl.exitCode
+    if (how === "ok") Object.assign(end, resident.previewResult(message.limits[1] ?? 0))
+    this.#shown = undefined
+    return end
+  }
+
+  #finish(evl: RunningEval, how: "ok" | "threw" | "exited", error?: ErrorRecord): void {
+    if (evl.parent !== undefined) return this.#finishNested(evl, evl.parent, how, error)
     const { message, resident } = evl
     const { api } = resident.realm
     Atomics.store(this.#task.words, ENTERED, message.seq)
-    const [, valueTextMax = 0, valueDataBytesMax = 0] = message.limits
+    const [, , valueDataBytesMax = 0] = message.limits
     evl.end()
     this.#parked.delete(message.evalId)
-    this.#shown = evl
-    const source = { text: message.source, file: message.file, line: message.line }
-    const shown = error ?? (how === "threw" ? errorRecord(api.describeError(), resident, source) : undefined)
-    const outcome: Partial<WorkerOutcome> = { realmKept: true }
-    if (shown !== undefined) outcome.error = shown
-    if (evl.exitCode !== undefined) outcome.exitCode = evl.exitCode
-    if (how === "ok") {
-      const { text, inert, valueType } = resident.previewResult(valueTextMax)
-      outcome.text = text
-      outcome.inert = inert
-      outcome.valueType = valueType
-    }
-    this.#shown = undefined
+    const outcome: Partial<WorkerOutcome> = { realmKept: true, ...this.#shownEnd(evl, how, error) }
     if (message.atomic && how !== "ok") {
       // Half of what the eval did is in the realm, and nothing of it may stay.
       outcome.realmKept = false
@@ -309,6 +417,13 @@ class Worker {
 
   /** Ends an eval that was stopped: nothing of it is kept, so its realm goes. */
   #discard(evl: RunningEval, how: "interrupted" | "timeout"): void {
+    for (let child = evl.child; child !== undefined; child = child.child) {
+      const { seq, session, evalId } = child.message
+      child.end()
+      child.flush()
+      this.#parked.delete(evalId)
+      this.#forgetRunning(seq, session, evalId)
+    }
     evl.end()
     this.#parked.delete(evl.message.evalId)
     this.#residents.delete(evl.message.session)
@@ -334,9 +449,7 @@ class Worker {
   #sendOutcome(evl: RunningEval, status: WorkerOutcome["status"], rest: Partial<WorkerOutcome>): void {
     evl.flush()
     const { seq, session, evalId } = evl.message
-    this.#running.delete(seq)
-    this.#ended.set(seq, { session, evalId })
-    if (this.#ended.size > endedKept) this.#ended.delete(this.#ended.keys().next().value!)
+    this.#forgetRunning(seq, session, evalId)
     const { begunAt, compiledAt, ranAt } = evl.times
     const now = performance.now()
     // Every field is named, so that all outcomes have one shape: packing reads them by name.
@@ -398,7 +511,10 @@ class Worker {
     }
     if (op === opAsk && resident !== undefined && this.#shown?.resident === resident)
       return this.#ask(this.#shown, a as SyncOp, String(b), String(c), payload)
-    if (!isRunning) return refusedEnded
+    if (!isRunning) {
+      if (op === opUncaught && typeof a === "string") this.#sendStray(a)
+      return refusedEnded
+    }
     switch (op) {
       case opOutput:
         evl.write(a === "stderr" ? "stderr" : "stdout", String(b))
@@ -412,10 +528,11 @@ class Worker {
         evl.flush()
         this.#link.send("toolCall", {
           session: resident.session,
-          evalId: evl.message.evalId,
+          evalId: evl.root.message.evalId,
           callId: a as number,
           name: String(b),
           bytes: packValue(payload as PackedInput),
+          nested: evl.parent === undefined ? undefined : evl.message.evalId,
         })
         return undefined
       }
@@ -425,7 +542,7 @@ class Worker {
       case opUncaught:
         evl.hasUncaught = true
         this.#reconsider(evl)
-        return undefined
+        return evl.depth
       case opExit:
         // Code that catches the exit and exits again had ended at the first one.
         evl.exitCode ??= a as number
@@ -454,7 +571,7 @@ class Worker {
     const repeats = ms < 0
     const run = (): void => {
       if (evl.hasEnded) return
-      Atomics.store(this.#task.words, ENTERED, evl.message.seq)
+      Atomics.store(this.#task.words, ENTERED, evl.root.message.seq)
       if (!repeats) evl.timers.delete(id)
       evl.resident.realm.api.fireTimer(id)
       this.#reconsider(evl)
@@ -476,7 +593,7 @@ class Worker {
     const evl = this.#evalOfCall(session, callId)
     if (evl === undefined) return
     evl.toolCalls.delete(callId)
-    Atomics.store(this.#task.words, ENTERED, evl.message.seq)
+    Atomics.store(this.#task.words, ENTERED, evl.root.message.seq)
     const { realm } = evl.resident
     this.#als.run(evl.message.seq, () => {
       if (bytes.length === 0) realm.api.settleTool(callId, false, undefined, undefined, kind, message)
@@ -504,18 +621,20 @@ class Worker {
   ): string | undefined {
     const what = typeof payload === "string" ? payload : ""
     const bytes = op === "atPut" && what === "" ? packValue(payload as PackedInput) : nothing
-    const { evalId, session } = evl.message
+    // What a nested eval queues is the outermost one's, and applies when that ends.
+    const { root } = evl
+    const { evalId, session } = root.message
     // Whatever ended before must have left before the shell hears of this eval.
     this.#link.flush()
     const { callId, reply } = this.#syncCalls.call({ session, evalId, op, key, what, bytes })
     if (reply === undefined) {
       // The shell may take the write yet: whatever ends this eval, it must not be applied behind the back of code that was refused.
-      evl.cancelled.push(callId)
+      root.cancelled.push(callId)
       this.#task.port.postMessage({ callId, session, evalId, op: "cancel", key, what: "", bytes: nothing })
       return `session_unresponsive: The shell did not take the write within ${this.#task.syncCallTimeoutMs} ms.`
     }
     if (!reply.ok) return `${reply.kind}: ${reply.message}`
-    evl.queue.push({ op, key })
+    root.queue.push({ op, key })
     return undefined
   }
 
@@ -523,7 +642,7 @@ class Worker {
   #ask(evl: RunningEval, op: SyncOp, key: string, target: string, payload: unknown): string {
     const version = typeof payload === "number" ? payload : 0
     const bytes = typeof payload === "object" ? packValue(payload as PackedInput) : nothing
-    const { evalId, session } = evl.message
+    const { evalId, session } = evl.root.message
     this.#link.flush()
     const { reply } = this.#syncCalls.call({ session, evalId, op, key, what: "", bytes, target, version })
     if (reply === undefined) {
@@ -542,6 +661,12 @@ class Worker {
   }
 
   // What nobody caught
+
+  /** Something that code of an ended eval threw. */
+  #sendStray(text: string): void {
+    const ended = this.#ended.get(this.#als.getStore() ?? 0)
+    if (ended !== undefined) this.#link.send("stray", { ...ended, text })
+  }
 
   #catchStrays(): void {
     const blame = (error: unknown): void => {

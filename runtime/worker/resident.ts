@@ -24,7 +24,7 @@ import type { RunningEval } from "./running-eval.ts"
 import { touchedBy } from "./touched.ts"
 import type { Touched } from "./touched.ts"
 
-interface Definition {
+export interface Definition {
   readonly record: DefinitionRecord
   /** Names that its code can reach. */
   readonly reads: readonly string[]
@@ -145,11 +145,11 @@ export class Resident implements NameTable {
   // An eval
 
   /** Starts a compiled submission; true when it ended at once. Must be called inside the eval's async context. */
-  start({ unit, script }: Compiled, source: string, file: string): boolean {
+  start({ unit, script }: Compiled, source: string, file: string, isNested = false): boolean {
     const made = this.#made(unit, script, file)
     for (const name of unit.captures) this.#captured.add(name)
     this.#look(source)
-    this.#stale = []
+    if (!isNested) this.#stale = []
     if (unit.replaces.length > 0) this.#retarget(unit.replaces)
     const { api } = this.realm
     const none = (this.#noNames ??= this.realm.list<never>([]))
@@ -158,7 +158,32 @@ export class Resident implements NameTable {
     const names = isPlain ? none : this.realm.list(definitions.map((it) => it.name))
     const privates = isPlain ? none : this.realm.list(definitions.map((it) => it.hasPrivateNames))
     const facts = sources.length === 0 ? none : this.realm.list(this.#facts(unit, file))
-    return api.start(made as Parameters<typeof api.start>[0], names, privates, facts)
+    return api.start(made as Parameters<typeof api.start>[0], names, privates, facts, isNested)
+  }
+
+  /** Ends a nested eval: what it changed stands, and is committed with the eval around it. */
+  endNested(
+    evl: RunningEval,
+    how: "ok" | "threw" | "exited",
+  ): { set: string[]; removed: string[]; definitions: string[] } {
+    const { root, message, compiled } = evl
+    const own = this.#definitionsOf(compiled!, message.file, message.line)
+    const finished = this.realm.api.finish(how === "ok" ? "ok" : "threw")
+    const [set, removed] = [copyStrings(finished.assigned), copyStrings(finished.removed)]
+    const inForce = new Set(copyStrings(finished.definitions))
+    for (const name of [...set, ...removed]) {
+      this.#definitions.delete(name)
+      root.nestedDefinitions?.delete(name)
+    }
+    const definitions: string[] = []
+    for (const [name, definition] of own) {
+      if (!isType(definition.record.kind) && !inForce.has(name)) continue
+      this.#definitions.set(name, definition)
+      root.nestedDefinitions ??= new Map()
+      root.nestedDefinitions.set(name, definition)
+      definitions.push(name)
+    }
+    return { set, removed, definitions }
   }
 
   /** Folds the queue, ends the run and gathers what changed since the last commit. */
@@ -191,6 +216,13 @@ export class Resident implements NameTable {
       this.#definitions.set(name, definition)
       definitions.push(definition.record)
     }
+    for (const [name, definition] of evl.nestedDefinitions ?? []) {
+      const isReplaced = own.has(name) && (isType(definition.record.kind) || inForce.has(name))
+      const isInForce = isType(definition.record.kind) ? !folded.cleared : this.kind(name) === "definition"
+      if (isReplaced || !isInForce || removedDefinitions.includes(name)) continue
+      this.#definitions.set(name, definition)
+      definitions.push(definition.record)
+    }
     for (const name of [...removed, ...definitions.map((it) => it.name)]) this.#forget(name)
 
     // Values that refer to a definition which is another one now must be looked at again, whoever holds them.
@@ -201,7 +233,9 @@ export class Resident implements NameTable {
       ...assigned,
     ]
     const isReferenceChanged = redefined.some((name) => this.#referenced.has(name))
-    const touched = isReferenceChanged
+    // What nested evals could reach is not looked for name by name.
+    const isAllTouched = isReferenceChanged || evl.hadNested
+    const touched = isAllTouched
       ? "all"
       : touchedBy({
           unit,

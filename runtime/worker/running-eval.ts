@@ -5,9 +5,10 @@
 import type { FieldsOf } from "../wire/schema.ts"
 import type { fromWorker, toWorker } from "../wire/schema.ts"
 import type { Compiled } from "./compile-cache.ts"
-import type { Resident } from "./resident.ts"
+import type { Definition, Resident } from "./resident.ts"
 
 export type EvalMessage = FieldsOf<typeof toWorker.eval>
+export type NestedMessage = FieldsOf<typeof toWorker.nested>
 export type OutputChunkMessage = FieldsOf<typeof fromWorker.output>
 
 /** Characters collected before output is sent within a turn. */
@@ -32,6 +33,18 @@ export class RunningEval {
   omittedBytes = 0
   /** Writes that left at once. */
   prompt = 0
+  /** The eval that waits for this one, and the one that this one waits for. */
+  readonly parent: RunningEval | undefined
+  child: RunningEval | undefined
+  /** The one that its shell and its scheduler know: itself, unless it is nested. */
+  readonly root: RunningEval
+  /** How many are around it. */
+  readonly depth: number
+  /** Came before the first turn of this one had passed. */
+  waitingNested: NestedMessage | undefined
+  /** An eval has run inside of it; what those have defined. */
+  hadNested = false
+  nestedDefinitions: Map<string, Definition> | undefined
   readonly times = { begunAt: 0, compiledAt: 0, ranAt: 0 }
   readonly #outputBytesMax: number
   readonly #send: (chunk: OutputChunkMessage) => void
@@ -41,8 +54,16 @@ export class RunningEval {
   #stream: "stdout" | "stderr" = "stdout"
   #text = ""
 
-  constructor(message: EvalMessage, resident: Resident, send: (chunk: OutputChunkMessage) => void) {
+  constructor(
+    message: EvalMessage,
+    resident: Resident,
+    send: (chunk: OutputChunkMessage) => void,
+    parent?: RunningEval,
+  ) {
     this.message = message
+    this.parent = parent
+    this.root = parent?.root ?? this
+    this.depth = parent === undefined ? 0 : parent.depth + 1
     this.resident = resident
     this.#outputBytesMax = message.limits[0] ?? 0
     this.#send = send

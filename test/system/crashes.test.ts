@@ -156,6 +156,19 @@ describe("what nobody catches", () => {
     expect(JSON.stringify(stray)).toContain("late")
   })
 
+  test("of an ended eval's microtask is an event too, also when the next eval has nothing left to run", async () => {
+    const session = await under.open()
+    await session.eval(`
+      var release
+      new Promise((resolve) => { release = resolve }).then(() => queueMicrotask(() => { throw new RangeError("late") }))
+      0`)
+    expect(await session.eval(`release(); "fine"`)).toMatchObject({ status: "ok", value: { data: "fine" } })
+    const stray = await until("the event of the late throw", () =>
+      under.events.find((it) => it.type === "session.stray" && it.session === session.id),
+    )
+    expect(JSON.stringify(stray)).toContain("late")
+  })
+
   test("a handled rejection, even handled late in the same turn, is no failure", async () => {
     const session = await under.open()
     expect(

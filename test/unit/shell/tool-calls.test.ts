@@ -32,7 +32,7 @@ describe("tool calls", () => {
     const { results, call } = start({ who: async ([x]) => [x, callingSession.getStore()] })
     call("who", 5)
     await until("the answer", () => results.length === 1)
-    expect(decodeForEmbedder(results[0]!.bytes)).toEqual([5, "main/ses_a"])
+    expect(decodeForEmbedder(results[0]!.bytes)).toEqual([5, { session: "main/ses_a", evalId: "evl_a" }])
     expect(callingSession.getStore()).toBeUndefined()
   })
 
@@ -53,6 +53,24 @@ describe("tool calls", () => {
     release("late")
     await clock.advance(1)
     expect(results).toHaveLength(1)
+  })
+
+  test("that never settle keep no timer once their eval has ended", () => {
+    const { clock, calls, call } = start({ hang: () => new Promise(() => {}) })
+    let timers = 0
+    const after = clock.after.bind(clock)
+    clock.after = (ms, run) => {
+      timers += 1
+      const cancel = after(ms, run)
+      return () => {
+        timers -= 1
+        cancel()
+      }
+    }
+    call("hang")
+    expect(timers).toBe(1)
+    calls.abortAll()
+    expect(timers).toBe(0)
   })
 
   test("beyond the limit wait for their turn, and are forgotten with the eval", async () => {
