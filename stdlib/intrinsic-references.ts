@@ -27,6 +27,8 @@ export interface IntrinsicReferences {
   nameOf(object: object): string | undefined
   /** The intrinsic of that path in this realm; `undefined` when this engine has none. */
   resolve(name: string): object | undefined
+  /** Adds an object that is made at its first use, and what it reaches; the name is a path from the global object, or `%Hidden%`. */
+  add(name: string, object: object): void
 }
 
 const protoStep = "__proto__"
@@ -83,20 +85,25 @@ export function captureIntrinsics(global: object): IntrinsicReferences {
     const hidden = hiddenRoots[i] as { name: string; make: () => unknown }
     meet(hidden.make(), -1, hidden.name)
   }
-  for (let p = 0; p < pendingCount; p++) {
-    const i = pending[p]!
-    const object = objects[i]!
-    const keys = ownKeysOf(object)
-    for (let k = 0; k < keys.length; k++) {
-      const key = keys[k]!
-      const descriptor = descriptorOf(object, key) as PropertyDescriptor
-      if (objectHasOwn(descriptor, "value")) meet(descriptor.value, i, key)
-      else {
-        meet(descriptor.get, i, typeof key === "symbol" ? key : `get ${key}`)
-        meet(descriptor.set, i, typeof key === "symbol" ? key : `set ${key}`)
+  walk()
+
+  function walk(): void {
+    for (let p = 0; p < pendingCount; p++) {
+      const i = pending[p]!
+      const object = objects[i]!
+      const keys = ownKeysOf(object)
+      for (let k = 0; k < keys.length; k++) {
+        const key = keys[k]!
+        const descriptor = descriptorOf(object, key) as PropertyDescriptor
+        if (objectHasOwn(descriptor, "value")) meet(descriptor.value, i, key)
+        else {
+          meet(descriptor.get, i, typeof key === "symbol" ? key : `get ${key}`)
+          meet(descriptor.set, i, typeof key === "symbol" ? key : `set ${key}`)
+        }
       }
+      meet(prototypeOf(object), i, protoStep)
     }
-    meet(prototypeOf(object), i, protoStep)
+    pendingCount = 0
   }
 
   let names: Map<object, string> | undefined
@@ -119,6 +126,12 @@ export function captureIntrinsics(global: object): IntrinsicReferences {
   }
 
   return {
+    add: (name, object) => {
+      meet(object, -1, name)
+      walk()
+      names = undefined
+      byName = undefined
+    },
     nameOf: (object) => {
       if (!setHas(seen, object)) return undefined
       if (names === undefined) index()

@@ -6,6 +6,8 @@ import { errorRecord } from "../runtime/worker/error-record.ts"
 import { Realm } from "../runtime/worker/realm.ts"
 import { Resident } from "../runtime/worker/resident.ts"
 import { RunningEval, type EvalMessage } from "../runtime/worker/running-eval.ts"
+import { changedUrlParts, urlParts } from "../runtime/worker/url-parts.ts"
+import { opUrl } from "../stdlib/bridge.ts"
 import { checkpointOf, commitDelta, ephemeralNames, loseRealm, SessionState } from "../runtime/session/state.ts"
 import type { Delta } from "../runtime/wire/schema.ts"
 import { decodeForEmbedder } from "../runtime/wire/values/embedder.ts"
@@ -38,7 +40,11 @@ export class ResidentSession {
       this.state.commit,
       structuredClone(checkpoint),
       new Realm(bundle, "standard"),
-      () => 0,
+      (op, a, b, _payload, c) => {
+        if (op !== opUrl) return 0
+        const other = b === undefined ? undefined : String(b)
+        return c === undefined ? urlParts(String(a), other) : changedUrlParts(String(a), String(c), String(b))
+      },
     )
   }
 
