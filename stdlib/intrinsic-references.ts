@@ -19,7 +19,7 @@ import {
   setHas,
   stringCodeAt,
 } from "./intrinsics.ts"
-import { nativeStackAccessor } from "./error-stack.ts"
+import { formatStack, nativeStackAccessor } from "./error-stack.ts"
 import { pathStep } from "./quote.ts"
 
 export interface IntrinsicReferences {
@@ -45,6 +45,7 @@ const hiddenRoots: readonly { name: string; make: () => unknown }[] = [
   { name: "%StringIterator%", make: () => prototypeOf(""[Symbol.iterator]()) },
   { name: "%ErrorStackGetter%", make: () => nativeStackAccessor()[0] },
   { name: "%ErrorStackSetter%", make: () => nativeStackAccessor()[1] },
+  { name: "%FormatStack%", make: () => formatStack },
   { name: "%RegExpStringIterator%", make: () => prototypeOf("".matchAll(/x/g)) },
 ]
 
