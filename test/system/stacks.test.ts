@@ -69,7 +69,7 @@ test("a hook of the session's own gets the frames of its code, and nothing of ou
   const { value } = await session.eval(
     `[message, names.slice(0, 2), /dist|runtime|stdlib|node:|nacre:realm/.test(files), plain]`,
   )
-  const [message, names, isOurs, plain] = value?.data as [string, string[], boolean, string]
+  const [message, names, isOurs, plain] = value!.data as [string, string[], boolean, string]
   expect([message, names, isOurs]).toEqual(["hooked", ["inner", "outer"], false])
   expect(plain).toMatch(/^Error: plain\n    at /)
 })
