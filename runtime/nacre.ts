@@ -103,6 +103,8 @@ export class Nacre {
   readonly #supervisors = new Map<"hosts" | "sessions", Supervisor>()
   #evals = 0
   #sessionCount = 0
+  /** Sessions by the group of hosts they run on. */
+  readonly #groupSizes = new Map<string, number>()
   #hostNumber = 0
   #lastLoss = "none did"
   #root: Supervisor | undefined
@@ -413,6 +415,7 @@ export class Nacre {
     const { id, workspace } = facts
     this.#workspace(workspace).sessions.set(id, session)
     this.#sessionCount += 1
+    this.#groupSizes.set(facts.group, (this.#groupSizes.get(facts.group) ?? 0) + 1)
     // One that is never used expires too.
     if (facts.idleMs !== undefined) this.#active.add(session)
     this.#emit({ type: "session.opened", session: id, workspace })
@@ -425,10 +428,7 @@ export class Nacre {
     if (this.#workspaces.get(workspace)?.sessions.delete(id) === true) {
       this.#sessionCount -= 1
       this.#emit({ type: "session.closed", session: id, workspace })
-    }
-    if (group.startsWith("own:")) this.#scheduler.retireGroup(group)
-    if (workspace !== mainWorkspace && this.#workspaces.get(workspace)?.sessions.size === 0) {
-      this.#scheduler.retireGroup(groupOf(workspace, "standard"))
+      this.#leaveGroup(group)
     }
     this.#forgetIfEmpty(workspace)
   }
@@ -502,7 +502,7 @@ export class Nacre {
       kind,
       profile,
       workspace,
-      group: isolation === "process" ? `own:${sessionKey({ workspace, id })}` : groupOf(workspace, "standard"),
+      group: isolation === "process" ? `own:${sessionKey({ workspace, id })}` : groupOf(workspace, profile),
       principal: options.principal,
       tools: options.tools === undefined ? this.#tools : new Map([...this.#tools, ...checkTools(options.tools)]),
       // A person at a prompt decides for themselves how long to wait.
@@ -510,6 +510,17 @@ export class Nacre {
       idleMs: options.idleMs,
       graceMs: options.graceMs,
     }
+  }
+
+  /** A group's hosts go with its last session, but for those that stand ready for the main workspace. */
+  #leaveGroup(group: string): void {
+    const size = (this.#groupSizes.get(group) ?? 0) - 1
+    if (size > 0) {
+      this.#groupSizes.set(group, size)
+      return
+    }
+    this.#groupSizes.delete(group)
+    if (group !== groupOf(mainWorkspace, "standard")) this.#scheduler.retireGroup(group)
   }
 
   #sweepIdle(): void {

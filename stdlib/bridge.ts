@@ -23,6 +23,7 @@ export const opTimeOrigin = 12
 export const opAsk = 13 // a: the question, b: key, payload: a value or the version that is known, c: the session; gives "=answer" or "!kind: message"
 export const opGeneration = 14 // gives the generation of the workspace's globals; 0 while there never was one
 export const opStack = 15 // a: the engine's frames as text; gives those of user code at their places in the source
+export const opUrl = 16 // a: text, b: its base; c: a part's name, then b is assigned to it. Gives the parts (`url-parts.ts`), or undefined for what is no URL
 
 /** Given instead of an answer when the code belongs to no running eval. */
 export const refusedEnded = "eval_ended"

@@ -6,10 +6,14 @@
 //
 // In a session's realm the engine formats with `formatStack`: what session code reads names the user's frames at their places in the source,
 // as the worker tells, and nothing of the runtime or its paths. The raw frames are kept beside it for the records of outcomes.
+//
+// `Error.prepareStackTrace` is an accessor there: what a session sets is called by `formatStack`, with the call sites of its own code only, since the
+// sites of the others name our files. It gives `formatStack`, so that code that puts back what it found takes its hook away; so does `undefined`.
 
 import { isRecordedProxy } from "./proxy-record.ts"
 import {
   applyFunction,
+  arrayPush,
   defineOwn,
   deleteOwn,
   descriptorOf,
@@ -51,26 +55,42 @@ export function installStackFormatter(map: (raw: string) => string): void {
   deleteOwn(ErrorOf, "prepareStackTrace")
   if (textOf === undefined) return
   frames = { map, textOf }
-  defineOwn(
-    ErrorOf,
-    "prepareStackTrace",
-    withoutPrototype({ value: formatStack, writable: true, enumerable: false, configurable: true }),
-  )
+  const get = (): unknown => formatStack
+  const set = (hook: unknown): void => {
+    sessionHook = typeof hook === "function" && hook !== formatStack ? hook : undefined
+  }
+  // Not configurable: a hook in its place would get every frame.
+  defineOwn(ErrorOf, "prepareStackTrace", withoutPrototype({ get, set, enumerable: false, configurable: false }))
+}
+
+/** What the session set as `Error.prepareStackTrace`. */
+let sessionHook: object | undefined
+/** While we read a stack, which must run nothing of the session. */
+let isHookOff = false
+
+function askHook(hook: object, error: unknown, sites: ArrayLike<unknown>): unknown {
+  const own: unknown[] = []
+  for (let index = 0; index < sites.length; index++) {
+    if (frames!.map(`\n    at ${frames!.textOf(sites[index])}`) !== "") arrayPush(own, sites[index])
+  }
+  return applyFunction(hook, ErrorOf, withoutPrototype([error, own]))
 }
 
 /** What V8 asks for the text of a stack. The header may run session code, as the engine's own would; nothing else does. */
-function formatStack(error: unknown, sites: unknown): string {
+export function formatStack(error: unknown, sites: unknown): unknown {
+  const list = sites as ArrayLike<unknown>
+  const hook = isHookOff ? undefined : sessionHook
   let header = "Error"
   try {
-    header = errorText(error)
+    if (hook === undefined) header = errorText(error)
   } catch {
     // The error's own name or message threw.
   }
   let raw = ""
-  const list = sites as ArrayLike<unknown>
   for (let index = 0; index < list.length; index++) raw += `\n    at ${frames!.textOf(list[index])}`
-  const shown = header + frames!.map(raw)
-  if (typeof error === "object" && error !== null) weakMapSet(formattedStacks, error, withoutPrototype({ raw, shown }))
+  const shown = hook === undefined ? header + frames!.map(raw) : askHook(hook, error, list)
+  if (typeof shown === "string" && typeof error === "object" && error !== null)
+    weakMapSet(formattedStacks, error, withoutPrototype({ raw, shown }))
   return shown
 }
 
@@ -82,9 +102,11 @@ export interface StackDescriptor extends PropertyDescriptor {
 /** The descriptor of an object's own `stack`, as data; `undefined` when there is none that can be read without running code. */
 export function stackDescriptor(object: object): StackDescriptor | undefined {
   if (!objectHasOwn(object, "stack") || !hasPlainHeader(object)) return undefined
-  const prepared = shadow(ErrorOf, "prepareStackTrace", frames === undefined ? undefined : formatStack)
+  const prepared = frames === undefined ? shadow(ErrorOf, "prepareStackTrace", undefined) : undefined
   if (prepared === false) return undefined
   const named = shadow(realmGlobal, "Error", ErrorOf)
+  const wasOff = isHookOff
+  isHookOff = true
   try {
     if (named === false) return undefined
     const found = descriptorOf(object, "stack") as PropertyDescriptor
@@ -98,8 +120,9 @@ export function stackDescriptor(object: object): StackDescriptor | undefined {
       isNative: true,
     })
   } finally {
+    isHookOff = wasOff
     if (named !== false) unshadow(realmGlobal, "Error", named)
-    unshadow(ErrorOf, "prepareStackTrace", prepared)
+    if (frames === undefined) unshadow(ErrorOf, "prepareStackTrace", prepared)
   }
 }
 

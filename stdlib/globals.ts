@@ -1,13 +1,15 @@
 // What a realm's global object has beyond the language, by profile.
 //
 //   minimal   the language only; what V8 adds by itself (`console`, WebAssembly) goes
-//   standard  console, timers, queueMicrotask, structuredClone, performance, crypto, process.exit
+//   standard  console, timers, queueMicrotask, structuredClone, performance, crypto, process.exit, URL,
+//             URLSearchParams, TextEncoder, TextDecoder, AbortController, AbortSignal
 //
 // All of it is made of realm-side code. V8's own `console` would write nowhere, and the streaming half of WebAssembly gives promises of
 // the outer realm, from which code could climb out.
 import {
   realmGlobal,
   listOf,
+  newList,
   defineOwn,
   deleteOwn,
   objectFreeze,
@@ -17,11 +19,15 @@ import {
   Uint8ArrayOf,
   NumberOf,
 } from "./intrinsics.ts"
-import { opNow, opRandom, opTimeOrigin } from "./bridge.ts"
+import { makeAbortClasses } from "./abort.ts"
+import { opNow, opRandom, opTimeOrigin, opUrl } from "./bridge.ts"
 import type { Bridge } from "./bridge.ts"
 import { makeConsole } from "./console.ts"
+import type { LazyGlobals } from "./lazy-globals.ts"
 import type { TextOf } from "./preview.ts"
+import { makeTextClasses } from "./text-coding.ts"
 import type { RealmTimers } from "./timers.ts"
+import { makeUrlClasses, type AskUrl } from "./url.ts"
 import { isBufferView, typedArrayBuffer, typedArrayByteLength, typedArrayOffset, typedArraySet } from "./intrinsics.ts"
 
 export interface RealmServices {
@@ -32,7 +38,7 @@ export interface RealmServices {
   readonly textOf: TextOf
 }
 
-export function installGlobals(bridge: Bridge, timers: RealmTimers, services: RealmServices): void {
+export function installGlobals(bridge: Bridge, timers: RealmTimers, services: RealmServices, lazy: LazyGlobals): void {
   deleteOwn(realmGlobal, "console")
   deleteOwn(realmGlobal, "WebAssembly")
   // Worker threads share no memory with sessions, and waiting would freeze every neighbour.
@@ -68,6 +74,13 @@ export function installGlobals(bridge: Bridge, timers: RealmTimers, services: Re
   define("performance", objectFreeze({ now: () => bridge.call(opNow), timeOrigin: bridge.call(opTimeOrigin) }))
   define("crypto", makeCrypto(bridge))
   define("process", objectFreeze({ exit: (code?: unknown) => services.exit(code) }))
+  const ask: AskUrl = (input, other, part) => bridge.call(opUrl, input, other, undefined, part) as string | undefined
+  lazy.define(() => makeUrlClasses(ask), "URL", "URLSearchParams")
+  lazy.define(makeTextClasses, "TextEncoder", "TextDecoder")
+  const after = (ms: number, callback: () => void): void => {
+    timers.set(callback, ms, newList(), false)
+  }
+  lazy.define(() => makeAbortClasses({ after, uncaught: services.uncaught }), "AbortController", "AbortSignal")
 }
 
 /** Bytes that one call may ask for, as in browsers and Node. */

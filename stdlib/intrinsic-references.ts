@@ -19,7 +19,7 @@ import {
   setHas,
   stringCodeAt,
 } from "./intrinsics.ts"
-import { nativeStackAccessor } from "./error-stack.ts"
+import { formatStack, nativeStackAccessor } from "./error-stack.ts"
 import { pathStep } from "./quote.ts"
 
 export interface IntrinsicReferences {
@@ -29,6 +29,8 @@ export interface IntrinsicReferences {
   nameOf(object: object): string | undefined
   /** The intrinsic of that path in this realm; `undefined` when this engine has none. */
   resolve(name: string): object | undefined
+  /** Adds an object that is made at its first use, and what it reaches; the name is a path from the global object, or `%Hidden%`. */
+  add(name: string, object: object): void
 }
 
 const protoStep = "__proto__"
@@ -45,6 +47,7 @@ const hiddenRoots: readonly { name: string; make: () => unknown }[] = [
   { name: "%StringIterator%", make: () => prototypeOf(""[Symbol.iterator]()) },
   { name: "%ErrorStackGetter%", make: () => nativeStackAccessor()[0] },
   { name: "%ErrorStackSetter%", make: () => nativeStackAccessor()[1] },
+  { name: "%FormatStack%", make: () => formatStack },
   { name: "%RegExpStringIterator%", make: () => prototypeOf("".matchAll(/x/g)) },
 ]
 
@@ -81,16 +84,23 @@ const asHidden = 5
  */
 export function captureIntrinsics(global: object, plan = walk(global)): IntrinsicReferences {
   const objects = follow(global, plan)
-  const { parents, keys, ways } = plan
-  const count = objects.length
+  let found: IntrinsicPlan = plan
   let seen: Set<object> | undefined
   let names: Map<object, string> | undefined
   let byName: Map<string, object> | undefined
 
+  function ensureSeen(): Set<object> {
+    if (seen !== undefined) return seen
+    seen = new SetOf()
+    for (let i = 0; i < objects.length; i++) setAdd(seen, objects[i]!)
+    return seen
+  }
+
   function index(): void {
+    const { parents, keys, ways } = found
     names = new MapOf()
     byName = new MapOf()
-    for (let i = 0; i < count; i++) {
+    for (let i = 0; i < objects.length; i++) {
       const object = objects[i]!
       const parent = parents[i]!
       const step = stepOf(keys[i]!, ways[i]!)
@@ -105,12 +115,18 @@ export function captureIntrinsics(global: object, plan = walk(global)): Intrinsi
 
   return {
     plan,
+    add: (name, object) => {
+      // The lists of a plan are those of other realms too.
+      const more = { parents: copyList(found.parents), keys: copyList(found.keys), ways: copyList(found.ways) }
+      const roots: Root[] = newList()
+      roots[0] = { value: object, key: name, way: asHidden }
+      explore({ objects, parents: more.parents, keys: more.keys, ways: more.ways }, ensureSeen(), roots)
+      found = more
+      names = undefined
+      byName = undefined
+    },
     nameOf: (object) => {
-      if (seen === undefined) {
-        seen = new SetOf()
-        for (let i = 0; i < count; i++) setAdd(seen, objects[i]!)
-      }
-      if (!setHas(seen, object)) return undefined
+      if (!setHas(ensureSeen(), object)) return undefined
       if (names === undefined) index()
       return mapGet(names as Map<object, string>, object)
     },
@@ -121,16 +137,37 @@ export function captureIntrinsics(global: object, plan = walk(global)): Intrinsi
   }
 }
 
+interface Found {
+  readonly objects: object[]
+  readonly parents: number[]
+  readonly keys: (string | symbol)[]
+  readonly ways: number[]
+}
+
+interface Root {
+  readonly value: unknown
+  readonly key: string
+  readonly way: number
+}
+
 function walk(global: object): IntrinsicPlan {
-  const objects: object[] = newList()
-  const parents: number[] = newList()
-  const keys: (string | symbol)[] = newList()
-  const ways: number[] = newList()
-  const seen = new SetOf<object>()
+  const found: Found = { objects: newList(), parents: newList(), keys: newList(), ways: newList() }
+  const roots: Root[] = newList()
+  roots[0] = { value: global, key: "globalThis", way: asGlobal }
+  for (let i = 0; i < hiddenRoots.length; i++) {
+    const hidden = hiddenRoots[i] as { name: string; make: () => unknown }
+    roots[i + 1] = { value: hidden.make(), key: hidden.name, way: asHidden }
+  }
+  explore(found, new SetOf(), roots)
+  return { parents: found.parents, keys: found.keys, ways: found.ways }
+}
+
+/** Appends every object that is reachable from the roots and was not met before. */
+function explore({ objects, parents, keys, ways }: Found, seen: Set<object>, roots: readonly Root[]): void {
   /** Indices of the objects whose own properties are still to be met. */
   const pending: number[] = newList()
   let pendingCount = 0
-  let count = 0
+  let count = objects.length
 
   function meet(value: unknown, parent: number, key: string | symbol, way: number): void {
     if ((typeof value !== "object" || value === null) && typeof value !== "function") return
@@ -143,11 +180,7 @@ function walk(global: object): IntrinsicPlan {
     objects[count++] = value
   }
 
-  meet(global, -1, "globalThis", asGlobal)
-  for (let i = 0; i < hiddenRoots.length; i++) {
-    const hidden = hiddenRoots[i] as { name: string; make: () => unknown }
-    meet(hidden.make(), -1, hidden.name, asHidden)
-  }
+  for (let i = 0; i < roots.length; i++) meet(roots[i]!.value, -1, roots[i]!.key, roots[i]!.way)
   for (let p = 0; p < pendingCount; p++) {
     const i = pending[p]!
     const object = objects[i]!
@@ -163,7 +196,12 @@ function walk(global: object): IntrinsicPlan {
     }
     meet(prototypeOf(object), i, protoStep, byPrototype)
   }
-  return { parents, keys, ways }
+}
+
+function copyList<T>(list: readonly T[]): T[] {
+  const copy: T[] = newList()
+  for (let i = 0; i < list.length; i++) copy[i] = list[i]!
+  return copy
 }
 
 /** The same objects of this realm, in the same order. */

@@ -57,6 +57,7 @@ export const constructAs: (target: unknown, args: ArrayLike<unknown>, newTarget:
 
 export const arrayIsArray = Array.isArray as (value: unknown) => value is unknown[]
 export const arraySort = uncurryThis(Array.prototype.sort as (this: string[]) => string[])
+export const arraySortBy = uncurryThis(Array.prototype.sort) as <T>(list: T[], compare: (a: T, b: T) => number) => T[]
 export const functionToString = uncurryThis(Function.prototype.toString)
 
 export const MapOf = Map
@@ -181,6 +182,12 @@ export const stringIndexOf = uncurryThis(String.prototype.indexOf) as (
   part: string,
   at?: number,
 ) => number
+export const stringFromCodes: (...codes: number[]) => string = String.fromCharCode
+/** Without lone surrogates. */
+export const stringToWellFormed = uncurryThis(
+  (String.prototype as unknown as { toWellFormed: (this: string) => string }).toWellFormed,
+)
+export const stringToLowerCase = uncurryThis(String.prototype.toLowerCase)
 export const stringRepeat = uncurryThis(String.prototype.repeat)
 
 export const ObjectPrototype: object = Object.prototype
@@ -188,6 +195,7 @@ export const ArrayPrototype: object = Array.prototype
 export const FunctionPrototype: object = Function.prototype
 export const ErrorOf = Error
 export const TypeErrorOf = TypeError
+export const RangeErrorOf = RangeError
 export const TypedArrayPrototype: object = TypedArray.prototype
 export interface ViewConstructor {
   new (buffer: ArrayBuffer, offset: number, length?: number): ArrayBufferView
@@ -229,6 +237,23 @@ export function putOwn(object: object, key: PropertyKey, value: unknown): void {
   defineOwn(object, key, withoutPrototype({ value, writable: true, enumerable: true, configurable: true }))
 }
 
+/** As the language makes text of an argument: what has a `toString` runs it, and a symbol throws. */
+export function textOfGiven(value: unknown): string {
+  // oxlint-disable-next-line typescript/no-unnecessary-template-expression
+  return `${value as string}`
+}
+
+/** The error with a `code`, as Node's have one. */
+export function withCode(error: Error, code: string): Error {
+  putOwn(error, "code", code)
+  return error
+}
+
+/** What `Object.prototype.toString` says of the class's objects. */
+export function tagPrototype(prototype: object, tag: string): void {
+  defineOwn(prototype, toStringTag, withoutPrototype({ value: tag, configurable: true }))
+}
+
 /** The named hooks an object has itself, on one without a prototype: a hook that was left out is never found elsewhere. */
 export function ownHooks<T extends object>(given: T, names: readonly (keyof T)[]): T {
   const hooks = withoutPrototype({}) as T
@@ -245,6 +270,7 @@ export const promiseThen = uncurryThis(Promise.prototype.then) as <T>(
   onFulfilled: (value: T) => unknown,
   onRejected?: (error: unknown) => unknown,
 ) => Promise<unknown>
+export const iteratorPrototype = prototypeOf(prototypeOf([][Symbol.iterator]())!)
 export const iteratorSymbol: symbol = Symbol.iterator
 export const stringIncludes = uncurryThis(String.prototype.includes) as (text: string, part: string) => boolean
 export const regExpExec = RegExp.prototype.exec

@@ -12,6 +12,7 @@ import {
   ownKeysOf,
   prototypeOf,
   setPrototype,
+  stringSlice,
   WeakMapOf,
   weakMapGet,
   weakMapSet,
@@ -48,6 +49,55 @@ export function registerPrivates(
 ): void {
   const prototype = descriptorOf(made, "prototype")?.value as object
   weakMapSet(registeredClasses, prototype, { made, names, read, write, has, isOpen })
+}
+
+/** Classes of the realm itself with private names, as `URL`: by their prototype the name they travel under, and back. */
+const realmClassNames = new WeakMapOf<object, string>()
+const realmPrototypes: Record<string, object | undefined> = { __proto__: null } as never
+const realmClassTexts: { has: RegisteredClass["has"]; text: (object: object) => string }[] = newList()
+
+/** No definition can have a name that begins so. */
+const realmClassMark = "%"
+
+/**
+ * Makes the objects of a class of the realm values: what their private names hold is committed, and they are made again with it. Its constructor
+ * does nothing in construction mode. `text` is how one displays.
+ */
+export function registerRealmClass(
+  name: string,
+  made: object,
+  names: readonly string[],
+  read: RegisteredClass["read"],
+  write: RegisteredClass["write"],
+  has: RegisteredClass["has"],
+  text: (object: object) => string,
+): void {
+  setPrototype(names, null)
+  registerPrivates(made, names, read, write, has, true)
+  const prototype = descriptorOf(made, "prototype")?.value as object
+  weakMapSet(realmClassNames, prototype, realmClassMark + name)
+  realmPrototypes[realmClassMark + name] = prototype
+  realmClassTexts[realmClassTexts.length] = { has, text }
+}
+
+export function realmClassName(prototype: object): string | undefined {
+  return weakMapGet(realmClassNames, prototype)
+}
+
+/** `make` makes classes that are made at their first use, by the name of one. */
+export function realmClassPrototype(name: string, make: (global: string) => void): object | undefined {
+  if (name[0] !== realmClassMark) return undefined
+  if (realmPrototypes[name] === undefined) make(stringSlice(name, 1))
+  return realmPrototypes[name]
+}
+
+/** How an object of such a class displays; `undefined` for all others. */
+export function realmClassText(object: object): string | undefined {
+  for (let at = 0; at < realmClassTexts.length; at++) {
+    const { has, text } = realmClassTexts[at]!
+    if (has(object)) return text(object)
+  }
+  return undefined
 }
 
 /** The classes with private names on a prototype chain, base first; `undefined` when there is none. */

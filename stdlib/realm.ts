@@ -41,9 +41,18 @@ import { installGlobals } from "./globals.ts"
 import { recordAttributes } from "./attribute-record.ts"
 import { hideInserted } from "./function-text.ts"
 import { captureIntrinsics, type IntrinsicPlan } from "./intrinsic-references.ts"
+import { LazyGlobals } from "./lazy-globals.ts"
 import { defaultPreviewLimits, preview } from "./preview.ts"
 import { OwnBindings } from "./own-bindings.ts"
-import { constructPrivates, privatesOfPrototype, privatesOnChain, type PrivatesOfClass } from "./privates.ts"
+import {
+  constructPrivates,
+  privatesOfPrototype,
+  privatesOnChain,
+  realmClassName,
+  realmClassPrototype,
+  realmClassText,
+  type PrivatesOfClass,
+} from "./privates.ts"
 import { isRecordedProxy, recordProxies } from "./proxy-record.ts"
 import { makeSessions } from "./session.ts"
 import { rootScope } from "./stamp.ts"
@@ -127,8 +136,10 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
   hideInserted()
   recordBound()
   installStackFormatter((raw) => bridge.call(opStack, raw) as string)
-  installGlobals(bridge, timers, { profile, exit, uncaught, clone, textOf })
+  const lazy = new LazyGlobals()
+  installGlobals(bridge, timers, { profile, exit, uncaught, clone, textOf }, lazy)
   const intrinsics = captureIntrinsics(realmGlobal, plan)
+  lazy.references = intrinsics
 
   const environment = new Environment({ resolveFree: resolveShared, isShared, generation, onDefined, isNativeError })
   /** The last reference that meant nothing here. */
@@ -187,7 +198,7 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
       if (reference[0] === "d") note(path)
       const found =
         reference[0] === "i"
-          ? intrinsics.resolve(path)
+          ? (intrinsics.resolve(path) ?? resolveLazy(path))
           : reference[0] === "d"
             ? environment.read(path)
             : reference[0] === "m"
@@ -197,6 +208,8 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
       return found as object | undefined
     },
     prototypeOf(className) {
+      const own = realmClassPrototype(className, (wanted) => lazy.need(wanted))
+      if (own !== undefined) return own
       note(className)
       const found = environment.read(className)
       return typeof found === "function" ? (descriptorOf(found, "prototype")?.value as object | undefined) : undefined
@@ -275,6 +288,11 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
     for (let index = 0; index < sites.length; index++) sites[index]!.q = records[sites[index]!.r]
   }
 
+  function resolveLazy(path: string): object | undefined {
+    lazy.need(path)
+    return intrinsics.resolve(path)
+  }
+
   function memberOf(path: string): object | undefined {
     let at = path.length - 1
     while (at > 0 && path[at] !== "/") at--
@@ -300,6 +318,8 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
   }
 
   function nameOfClass(prototype: object): string {
+    const own = realmClassName(prototype)
+    if (own !== undefined) return own
     const found = weakMapGet(classes, prototype)
     if (found === undefined || !isCurrentPrototype(found.name, prototype)) return ""
     note(found.name)
@@ -401,7 +421,7 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
   /** How singletons, sessions and views show; ordinary values show by themselves. */
   function textOf(object: object): string | undefined {
     const singleton = weakMapGet(singletons, object)
-    if (singleton === undefined) return undefined
+    if (singleton === undefined) return realmClassText(object)
     if (object === own) return `Session(${facts.kind}: ${facts.id})`
     const what = beforeColon(singleton)
     if (what === "Session" && singleton !== "Session") {

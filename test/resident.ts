@@ -6,6 +6,8 @@ import { errorRecord } from "../runtime/worker/error-record.ts"
 import { RealmMaker } from "../runtime/worker/realm.ts"
 import { Resident } from "../runtime/worker/resident.ts"
 import { RunningEval, type EvalMessage } from "../runtime/worker/running-eval.ts"
+import { changedUrlParts, urlParts } from "../runtime/worker/url-parts.ts"
+import { opUrl } from "../stdlib/bridge.ts"
 import { checkpointOf, commitDelta, ephemeralNames, loseRealm, SessionState } from "../runtime/session/state.ts"
 import type { Delta } from "../runtime/wire/schema.ts"
 import { decodeForEmbedder } from "../runtime/wire/values/embedder.ts"
@@ -33,7 +35,17 @@ export class ResidentSession {
   #build(): Resident {
     const checkpoint = checkpointOf(this.state, { tools: [], kind: "repl", profile: "standard" })
     // As bytes, so that nothing but what a message carries can come through.
-    return new Resident("ses_test", this.state.commit, structuredClone(checkpoint), realms.make("standard"), () => 0)
+    return new Resident(
+      "ses_test",
+      this.state.commit,
+      structuredClone(checkpoint),
+      realms.make("standard"),
+      (op, a, b, _payload, c) => {
+        if (op !== opUrl) return 0
+        const other = b === undefined ? undefined : String(b)
+        return c === undefined ? urlParts(String(a), other) : changedUrlParts(String(a), String(c), String(b))
+      },
+    )
   }
 
   /** The realm is gone. Returns the names that were lost with it. */

@@ -88,6 +88,102 @@ declare function clearInterval(id: number | undefined): void
 declare function clearImmediate(id: number | undefined): void
 declare function queueMicrotask(callback: () => void): void
 declare function structuredClone<T>(value: T): T
+
+interface URLSearchParams extends Iterable<[string, string]> {
+  readonly size: number
+  append(name: string, value: string): void
+  delete(name: string, value?: string): void
+  get(name: string): string | null
+  getAll(name: string): string[]
+  has(name: string, value?: string): boolean
+  set(name: string, value: string): void
+  sort(): void
+  forEach(callback: (value: string, name: string, params: URLSearchParams) => void, self?: unknown): void
+  entries(): IterableIterator<[string, string]>
+  keys(): IterableIterator<string>
+  values(): IterableIterator<string>
+  toString(): string
+}
+declare const URLSearchParams: {
+  readonly prototype: URLSearchParams
+  new (init?: string | Iterable<[string, string]> | Record<string, string>): URLSearchParams
+}
+
+/** As in Node, whose parser it asks. A value: it commits with its parameters. */
+interface URL {
+  href: string
+  readonly origin: string
+  protocol: string
+  username: string
+  password: string
+  host: string
+  hostname: string
+  port: string
+  pathname: string
+  search: string
+  hash: string
+  readonly searchParams: URLSearchParams
+  toString(): string
+  toJSON(): string
+}
+declare const URL: {
+  readonly prototype: URL
+  /** Throws a TypeError when that is no URL. */
+  new (input: string | URL, base?: string | URL): URL
+  canParse(input: string | URL, base?: string | URL): boolean
+}
+
+interface TextEncoder {
+  readonly encoding: "utf-8"
+  encode(text?: string): Uint8Array
+  encodeInto(text: string, destination: Uint8Array): { read: number; written: number }
+}
+declare const TextEncoder: { readonly prototype: TextEncoder; new (): TextEncoder }
+
+interface TextDecoder {
+  readonly encoding: "utf-8" | "utf-16le" | "windows-1252"
+  readonly fatal: boolean
+  readonly ignoreBOM: boolean
+  decode(input?: ArrayBufferLike | ArrayBufferView, options?: { stream?: boolean }): string
+}
+declare const TextDecoder: {
+  readonly prototype: TextDecoder
+  /** Labels of utf-8, utf-16le and windows-1252 (`latin1`); a RangeError for others. */
+  new (label?: string, options?: { fatal?: boolean; ignoreBOM?: boolean }): TextDecoder
+}
+
+interface AbortEvent {
+  readonly type: "abort"
+  readonly target: AbortSignal
+  readonly currentTarget: AbortSignal
+}
+type AbortListener = ((this: AbortSignal, event: AbortEvent) => void) | { handleEvent(event: AbortEvent): void }
+interface AbortSignal {
+  readonly aborted: boolean
+  readonly reason: any
+  onabort: ((this: AbortSignal, event: AbortEvent) => void) | null
+  throwIfAborted(): void
+  addEventListener(
+    type: "abort",
+    listener: AbortListener,
+    options?: boolean | { once?: boolean; signal?: AbortSignal },
+  ): void
+  removeEventListener(type: "abort", listener: AbortListener): void
+}
+/** Signals cannot be constructed. */
+declare const AbortSignal: {
+  readonly prototype: AbortSignal
+  abort(reason?: unknown): AbortSignal
+  /** Its timer belongs to the eval that made it, as every timer does. */
+  timeout(ms: number): AbortSignal
+  any(signals: Iterable<AbortSignal>): AbortSignal
+}
+interface AbortController {
+  readonly signal: AbortSignal
+  abort(reason?: unknown): void
+}
+declare const AbortController: { readonly prototype: AbortController; new (): AbortController }
+
 declare const performance: { now(): number; readonly timeOrigin: number }
 declare const crypto: { getRandomValues<T extends ArrayBufferView>(view: T): T; randomUUID(): string }
 declare const process: { exit(code?: number): never }

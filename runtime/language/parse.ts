@@ -179,12 +179,13 @@ export function invalid(
 }
 
 /** An error with its line of source and a caret under every character of its span that lies on that line. */
-export function renderProblem(source: string, { message, span }: SyntaxProblem): string {
+export function renderProblem(source: string, { message, span }: SyntaxProblem, file = ""): string {
   const lineStart = span.start - span.column + 1
   const rest = /[\n\r\u2028\u2029]/.exec(source.slice(lineStart))
   const text = source.slice(lineStart, rest === null ? source.length : lineStart + rest.index)
   const gutter = String(span.line)
   const before = text.slice(0, span.column - 1).replace(/[^\t]/gu, " ")
   const width = Math.max(1, Array.from(text.slice(span.column - 1, span.column - 1 + span.end - span.start)).length)
-  return `${message} (${span.line}:${span.column})\n${gutter} | ${text}\n${" ".repeat(gutter.length)} | ${before}${"^".repeat(width)}`
+  const place = `${file}${file === "" ? "" : ":"}${span.line}:${span.column}`
+  return `${message} (${place})\n${gutter} | ${text}\n${" ".repeat(gutter.length)} | ${before}${"^".repeat(width)}`
 }

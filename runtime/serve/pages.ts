@@ -2,6 +2,7 @@
 //
 // A test compares them with the files and fails when they differ; `npx vitest run -u test/unit/serve/pages.test.ts` writes them.
 import { errorKinds } from "../errors.ts"
+import { outcomeReasons } from "../session/outcome.ts"
 import { messageBytesMax } from "./framing.ts"
 import { commonKinds, kindsOf, methods, nacreKinds, notifications, parametersOf, protocolVersion } from "./methods.ts"
 import type { Method } from "./methods.ts"
@@ -66,6 +67,16 @@ export function errorsPage(): string {
   for (const [kind, { code, retry, when }] of Object.entries(errorKinds)) {
     lines.push(`| \`${kind}\` | ${code} | ${retry} | ${when} |`)
   }
+  lines.push(
+    "",
+    "## Why an eval did not end by itself",
+    "",
+    "An outcome's `because`. A name that ends in `…` stands for all that begin so.",
+    "",
+    "| because | when |",
+    "| --- | --- |",
+  )
+  for (const [reason, when] of Object.entries(outcomeReasons)) lines.push(`| \`${reason}\` | ${when} |`)
   return `${lines.join("\n")}\n`
 }
 

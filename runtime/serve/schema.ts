@@ -1,8 +1,9 @@
 // Shapes of protocol parameters and results, as data: one description is checked, shown by `initialize`, printed into
 // docs/PROTOCOL.md, and is the TypeScript type of what a handler gets.
 //
-// It is smaller than JSON Schema on purpose: everything here can be explained in one table cell. Fields that a shape does not name are
-// ignored, so that a newer client can say more to an older server.
+// It is smaller than JSON Schema on purpose: everything here can be explained in one table cell. Fields that a nested
+// record does not name are ignored. The parameters of a method are another matter: `methods.ts` refuses those it does not have, which would
+// otherwise be silently without effect, but for `initialize`, to which a newer client may say more.
 import { NacreError } from "../errors.ts"
 
 export type Type =

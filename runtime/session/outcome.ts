@@ -5,6 +5,38 @@ export type { ErrorRecord, Frame, Span }
 
 export type OutcomeStatus = "ok" | "threw" | "invalid" | "interrupted" | "timeout" | "exited" | "crashed"
 
+/**
+ * What `because` of an outcome can say, and what it means: a table that docs/ERRORS.md is made from. A name that ends in `…` stands for all that
+ * begin so: an exit code, a signal or the engine's own words follow.
+ */
+export const outcomeReasons = {
+  aborted: "`interrupted`: the `signal` that the eval was given aborted.",
+  closed: "`interrupted`: its session was closed.",
+  stopped: "`interrupted`: its session's shell or its nacre was stopped. `crashed`: its host was.",
+  nested: "`interrupted`: an eval inside of it was stopped, and with it everything on the way.",
+  "outer-ended": "`interrupted`: the eval around it ended before it began.",
+  "native-code": "It was stuck in a long native call, so it took its host with it.",
+  "shell-failed": "`interrupted`: a defect ended its session's shell before it began.",
+  neighbour: "`crashed`: another session's eval on the same thread or host ended it.",
+  "out-of-memory": "`crashed`: its thread or its host reached the memory limit.",
+  "host-killed": "`crashed`: its host was killed from outside.",
+  "host-exited-…": "`crashed`: its host ended with that code.",
+  "host-sig…": "`crashed`: its host was ended by that signal, other than SIGKILL.",
+  "hosts-unstable": "`crashed`: several hosts ended in a row before the eval could begin.",
+  unresponsive: "`crashed`: its host did not answer and was killed.",
+  interrupted: "`crashed`: its thread was ended by an interrupt that was meant for another eval.",
+  "worker-disconnected": "`crashed`: its thread's connection was lost.",
+  "thread-start-timeout": "`crashed`: a thread of its host did not start in time.",
+  "start-timeout": "`crashed`: its host did not start in time.",
+  "stop-timeout": "`crashed`: its host was told to stop and did not.",
+  "wire-version-…": "`crashed`: its host spoke another version of the protocol between the processes.",
+  "thread-exited": "`crashed`: its thread exited.",
+  "thread-failed: …": "`crashed`: its thread failed, with these words.",
+  "unsendable: …": "`crashed`: the eval could not be sent, for this reason.",
+} as const
+
+export type OutcomeReason = keyof typeof outcomeReasons
+
 export interface OutcomeValue {
   /** The value as a person would like to see it; bounded, and made without running user code. */
   text: string
@@ -28,7 +60,7 @@ export interface OutputChunk {
 export interface Outcome {
   evalId: string
   status: OutcomeStatus
-  /** Why it was stopped or crashed: "neighbour", "out-of-memory", "host-killed", "native-code", "closed", … */
+  /** Why it was stopped or crashed: one of `outcomeReasons`. Without it the eval was interrupted by name, or ran out of time. */
   because?: string
   value?: OutcomeValue
   error?: ErrorRecord

@@ -13,7 +13,7 @@ import type { SyncAnswer, SyncCall } from "../host/host.ts"
 import type { EvalRequest, Job, OutputMessage, Tenant, ToolCall } from "../host/worker-slot.ts"
 import type { Limits } from "../options.ts"
 import { emptyOutcome } from "../session/outcome.ts"
-import type { Outcome, OutputChunk } from "../session/outcome.ts"
+import type { Outcome, OutputChunk, OutcomeReason } from "../session/outcome.ts"
 import {
   checkpointOf,
   commitDelta,
@@ -130,7 +130,7 @@ export class Shell {
   #waitingEvals = 0
   #running: Running | undefined
   #isClosing = false
-  #stopBecause: string | undefined
+  #stopBecause: OutcomeReason | undefined
   /** The invariant that broke in a callback. */
   #failure: unknown
 
@@ -234,7 +234,7 @@ export class Shell {
    * Stops the eval with that id, running or queued; without one the running eval. Resolves when it has ended: with true when there was
    * something to stop. Rejects with `eval_not_found` for an id that is not under way.
    */
-  async interrupt(evalId?: string, because?: string): Promise<boolean> {
+  async interrupt(evalId?: string, because?: OutcomeReason): Promise<boolean> {
     const queuedAt = this.#queue.findIndex((it) => "evalId" in it && it.evalId === evalId)
     const queued = this.#queue[queuedAt]
     if (queued !== undefined && "evalId" in queued) {
@@ -260,7 +260,7 @@ export class Shell {
   }
 
   /** Ends every eval as `interrupted` and the actor with them; resolves when nothing is under way. */
-  async close(because = "closed"): Promise<void> {
+  async close(because: OutcomeReason = "closed"): Promise<void> {
     if (this.#actor.getSnapshot().status !== "active") return
     this.#isClosing = true
     const ended = this.#running === undefined ? undefined : new Promise<void>((resolve) => this.#onEnded.push(resolve))
@@ -444,7 +444,7 @@ export class Shell {
     return outcome
   }
 
-  #finishStopped(running: Running, status: "interrupted" | "timeout", because: string | undefined): Outcome {
+  #finishStopped(running: Running, status: "interrupted" | "timeout", because: OutcomeReason | undefined): Outcome {
     const outcome = this.#outcomeOf(running, status)
     if (because !== undefined) outcome.because = because
     // The realm may hold half of what the eval did, so it is gone whatever stopped it.
@@ -647,7 +647,7 @@ export class Shell {
     return next
   }
 
-  #settleQueue(because: string): void {
+  #settleQueue(because: OutcomeReason): void {
     for (const waiting of this.#queue.splice(0)) {
       if ("evalId" in waiting) this.#resolveUnrun(waiting, because)
       else waiting.run()
@@ -656,7 +656,7 @@ export class Shell {
   }
 
   /** The outcome of an eval of which nothing ran. */
-  #resolveUnrun(request: Eval, because: string | undefined): void {
+  #resolveUnrun(request: Eval, because: OutcomeReason | undefined): void {
     request.cancelSignal?.()
     const outcome = emptyOutcome(request.evalId, "interrupted", this.session.state.revision)
     if (because !== undefined) outcome.because = because

@@ -39,12 +39,14 @@ function recordOf(described: DescribedError, resident: Resident, source: Source)
 /** The record of a submission that does not parse. */
 export function syntaxErrorRecord(invalid: InvalidSource, source: Source): ErrorRecord {
   const first = invalid.errors[0]
+  // The place stands once, with its file.
+  const problems = invalid.errors.map((error) => renderProblem(source.text, error, source.file))
   return {
     name: "SyntaxError",
     message: first?.message ?? "The source does not parse.",
     stack: [],
     spans: invalid.errors.map(({ span }) => ({ ...span })),
-    rendered: `SyntaxError: ${source.file}:${first?.span.line ?? source.line}:${first?.span.column ?? 1}\n${invalid.rendered}`,
+    rendered: `SyntaxError: ${problems.join("\n\n")}`,
   }
 }
 

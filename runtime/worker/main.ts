@@ -22,6 +22,7 @@ import {
   opTimerSet,
   opToolCall,
   opUncaught,
+  opUrl,
   opWrite,
   refusedEnded,
 } from "../../stdlib/bridge.ts"
@@ -44,6 +45,7 @@ import { Resident } from "./resident.ts"
 import { RunningEval } from "./running-eval.ts"
 import type { EvalMessage, NestedMessage } from "./running-eval.ts"
 import { SyncCalls } from "./sync-calls.ts"
+import { changedUrlParts, urlParts } from "./url-parts.ts"
 
 /** Writes of an eval that leave at once: the last line before an endless loop or a crash is the one that is wanted. */
 const promptFlushesMax = 64
@@ -505,6 +507,10 @@ class Worker {
         return resident === undefined ? "" : shownFrames(String(a), resident)
       case opCurrent:
         return isRunning ? evl.message.evalId : undefined
+      case opUrl: {
+        const other = b === undefined ? undefined : String(b)
+        return c === undefined ? urlParts(String(a), other) : changedUrlParts(String(a), String(c), String(b))
+      }
       case opTimerClear:
         if (evl !== undefined) this.#clearTimer(evl, a as number)
         return undefined

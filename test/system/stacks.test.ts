@@ -54,3 +54,29 @@ test("a session may format stacks itself", async () => {
   const session = await under.open()
   expect(await session.run(`Error.prepareStackTrace = () => "own"; new Error("x").stack`)).toBe("own")
 })
+
+test("a hook of the session's own gets the frames of its code, and nothing of ours", async () => {
+  const session = await under.open()
+  const code = `
+    const found = Error.prepareStackTrace
+    Error.prepareStackTrace = (error, sites) => [error.message, sites.map((it) => it.getFunctionName()), sites.map((it) => it.getFileName()).join()]
+    function inner() { return new Error("hooked").stack }
+    function outer() { return inner() }
+    const [message, names, files] = outer()
+    Error.prepareStackTrace = found
+    const plain = new Error("plain").stack`
+  await session.eval(code)
+  const { value } = await session.eval(
+    `[message, names.slice(0, 2), /dist|runtime|stdlib|node:|nacre:realm/.test(files), plain]`,
+  )
+  const [message, names, isOurs, plain] = value!.data as [string, string[], boolean, string]
+  expect([message, names, isOurs]).toEqual(["hooked", ["inner", "outer"], false])
+  expect(plain).toMatch(/^Error: plain\n    at /)
+})
+
+test("a session's hook is asked nothing for an outcome", async () => {
+  const session = await under.open()
+  const { error } = await session.eval(`Error.prepareStackTrace = () => "mine"; throw new Error("x")`)
+  expect(error?.stack.length).toBe(1)
+  expect(error?.rendered).toMatch(/^Error: x\n    at /)
+})

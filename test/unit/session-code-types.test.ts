@@ -40,6 +40,10 @@ describe("declarations for session code", { timeout: 60_000 }, () => {
       Transcript.show(String(user)); Workspace.unbind("rate")
       const answer = await tools.search!("a", total)
       clearTimeout(setTimeout((n: number) => answer + n + _, 5, 1))
+      const url = new URL("?q=1", new URL("https://example.org"))
+      for (const [name, value] of url.searchParams) new TextDecoder("latin1").decode(new TextEncoder().encode(name + value))
+      const both = AbortSignal.any([new AbortController().signal, AbortSignal.timeout(5)])
+      both.addEventListener("abort", (event) => event.target.throwIfAborted(), { once: true })
       Workspace.sessions.map((it) => it.info().openedAt ?? it.kind).concat(crypto.randomUUID())`
     expect(errorsIn(code)).toEqual([])
   })
@@ -53,6 +57,8 @@ describe("declarations for session code", { timeout: 60_000 }, () => {
     [`Session.withId(5)`, /not assignable/],
     [`Workspace.globals.atPut("rate", 1).toFixed().x`, /does not exist/],
     [`setTimeout("code", 1)`, /not assignable/],
+    [`new AbortSignal()`, /not constructable/],
+    [`new URL("a:b").origin = "x"`, /read-only/],
     [`fetch("https://example.org")`, /Cannot find name/],
   ])("%s is an error", (code, says) => {
     expect(errorsIn(code).join()).toMatch(says)

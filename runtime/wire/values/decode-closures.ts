@@ -9,6 +9,7 @@ import {
   mapSet,
   newList,
   prototypeOf,
+  stringSlice,
   withoutPrototype,
 } from "../../../stdlib/intrinsics.ts"
 import { makeBound } from "../../../stdlib/bound-record.ts"
@@ -83,7 +84,9 @@ export function readPrivate(decoder: ValueDecoder): object {
 }
 
 function standIn(classes: readonly string[]): Constructed {
-  const name = classes.length > 0 ? classes[classes.length - 1]! : "a class"
+  const last = classes.length > 0 ? classes[classes.length - 1]! : "a class"
+  // A class of the realm itself.
+  const name = last[0] === "%" ? stringSlice(last, 1) : last
   return { object: new Placeholder(`value with private names of ${name}`, `${name} {}`), set: () => {} }
 }
 

@@ -30,6 +30,30 @@ async function byUs(scripts: readonly string[]): Promise<string[]> {
   return values
 }
 
+// What the engine has no word for: told by what it must give.
+test("objects of the realm's own classes are made again, and still joined to each other", async () => {
+  const values = await byUs([
+    "const u = new URL('https://h/a?x=1'); const p = u.searchParams; class Api extends URL { #n = 1; next() { return this.#n++ } } const api = new Api('https://api/v1'); 1",
+    "p.append('y', '2'); [u.href, u.searchParams === p, u instanceof URL, api.next(), api.host, api instanceof Api]",
+    "[u.search, api.next(), new URL('b', api).href]",
+    "const d = new TextDecoder(), half = d.decode(new Uint8Array([0xf0, 0x9f]), { stream: true }); const make = TextEncoder; 1",
+    "[half, d.decode(new Uint8Array([0x98, 0x80])), new make().encode('a').length]",
+    "const c = new AbortController(), seen = []; const any = AbortSignal.any([c.signal]); any.onabort = () => seen.push(any.reason); 1",
+    "c.abort('stop'); [any.aborted, seen]",
+    "[c.signal.aborted, any.reason, seen, any instanceof AbortSignal, Object.keys(any)]",
+  ])
+  expect(values).toEqual([
+    "1",
+    "[ 'https://h/a?x=1&y=2', true, true, 1, 'api', true ]",
+    "[ '?x=1&y=2', 2, 'https://api/b' ]",
+    "1",
+    "[ '', '😀', 1 ]",
+    "1",
+    "[ true, [ 'stop' ] ]",
+    "[ true, 'stop', [ 'stop' ], true, [] ]",
+  ])
+})
+
 const cases: [what: string, scripts: string[]][] = [
   [
     "a limiter made by a factory",
