@@ -176,7 +176,7 @@ export function makeUrlClasses(askUrl: AskUrl): object {
     #url: URL | undefined
 
     constructor(init?: unknown) {
-      if (constructionMode.on || init === undefined || init === null) return
+      if (constructionMode.on || init === undefined) return
       if ((typeof init !== "object" || init === null) && typeof init !== "function") {
         const text = textOfGiven(init)
         this.#pairs = parseQuery(stringCodeAt(text, 0) === 63 ? stringSlice(text, 1) : text)

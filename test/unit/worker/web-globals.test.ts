@@ -154,7 +154,6 @@ const queries = [
   `new URLSearchParams(new URLSearchParams("x=1&x=2")).toString()`,
   `new URLSearchParams([["a"]])`,
   `new URLSearchParams([1])`,
-  `new URLSearchParams(null).toString()`,
   `new URLSearchParams(5).toString()`,
   `new URLSearchParams(Symbol())`,
   `((p) => { p.append("b", "2"); p.set("a", "9"); return [p.toString(), p.size, p.get("a"), p.get("z"), p.getAll("a"), p.has("b"), p.has("b", "3")] })(new URLSearchParams("a=1&c=3&a=2"))`,
@@ -173,6 +172,10 @@ const queries = [
 
 test.each(queries)("%s", (expression) => {
   expect(inRealm(expression)).toBe(inNode(expression))
+})
+
+test("null is a text as any other value is, as the standard has it; Node 20 took it for nothing", () => {
+  expect(inRealm(`new URLSearchParams(null).toString()`)).toBe(`"null="`)
 })
 
 const byteLists = [
