@@ -22,8 +22,9 @@ export type SyncCall = Extract<MessageOf<typeof fromHost>, { type: "syncCall" }>
 export interface SyncAnswer {
   ok: boolean
   kind: string
-  /** Why not; the answer when it is ok. */
+  /** The answer; why there is none, when it is not `ok`. */
   message: string
+  /** The value that belongs to the answer. */
   bytes?: Uint8Array
 }
 

@@ -1,6 +1,6 @@
 // docs/PROTOCOL.md and docs/ERRORS.md as text, made from the tables that the program itself runs on.
 //
-// A test compares them with the files and fails when they differ; `npx vitest run -u test/unit/serve/pages.test.ts` writes them.
+// A test compares them with the files and fails when they differ; `npx vitest run test/unit/serve/pages.test.ts --update` writes them.
 import { errorKinds } from "../errors.ts"
 import { outcomeReasons } from "../session/outcome.ts"
 import { messageBytesMax } from "./framing.ts"

@@ -1,4 +1,4 @@
-// docs/PROTOCOL.md and docs/ERRORS.md are what the tables say; `npx vitest run -u` on this file writes them.
+// docs/PROTOCOL.md and docs/ERRORS.md are what the tables say; `npx vitest run` on this file with `--update` writes them.
 import { expect, it } from "vitest"
 import { errorsPage, protocolPage } from "../../../runtime/serve/pages.ts"
 

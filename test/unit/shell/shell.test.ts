@@ -54,16 +54,7 @@ const outcome = {
   status: "ok" as const,
   error: undefined,
   exitCode: undefined,
-  delta: {
-    set: [],
-    removed: [],
-    cleared: false,
-    groups: [],
-    ephemeral: [],
-    definitions: [],
-    removedDefinitions: [],
-    late: [],
-  },
+  delta: {},
 }
 
 test("an invariant that breaks while an eval ends crashes the shell, and the evals have their outcomes all the same", async () => {
