@@ -41,6 +41,8 @@ export interface BindingCall extends Pick<EvalOptions, "timeoutMs" | "atomic" | 
   args?: unknown[]
 }
 
+export type CandidateEvalOptions = Pick<EvalOptions, "timeoutMs" | "onOutput" | "file" | "line">
+
 export type SubmittedChange = Change & Pick<EvalOptions, "timeoutMs" | "onOutput" | "signal">
 
 export interface SessionContext extends ShellContext {
@@ -287,6 +289,16 @@ export class Session implements Tenant, ShellSession {
   async commitChange(candidate: string, options: { rebase?: boolean } = {}): Promise<Committed | Rejected> {
     this.#checkOpen()
     return this.#moduleChanges.commit(candidate, options)
+  }
+
+  /**
+   * Runs code as if a candidate were in force, on what the session holds now: in a realm of its own that is thrown away, also while an eval is
+   * under way. Nothing of it is kept; it can call no tools and write no globals.
+   */
+  async evaluateCandidate(candidate: string, source: string, options: CandidateEvalOptions = {}): Promise<Outcome> {
+    this.#checkOpen()
+    this.#checkEval(source, options)
+    return this.#moduleChanges.evaluate(candidate, this.#context.nextEvalId(), source, options)
   }
 
   /** Forgets a candidate; resolves with whether there was one. */
