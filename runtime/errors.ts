@@ -117,3 +117,12 @@ export class NacreError extends Error {
 export function assert(condition: unknown, message: string): asserts condition {
   if (!condition) throw new Error(`Broken invariant: ${message}`)
 }
+
+/** The message of whatever was thrown: the embedder's code may throw what cannot be turned into text, and that must not become a second failure. */
+export function messageOf(thrown: unknown): string {
+  try {
+    return String(thrown instanceof Error ? thrown.message : thrown)
+  } catch {
+    return "something that cannot be shown as text"
+  }
+}

@@ -72,4 +72,37 @@ describe("an event log", () => {
     show(log, "main")
     expect([seen, failures.map(String)]).toEqual([[1], ["Error: mine"]])
   })
+
+  test("everybody gets every event in its order, whatever listeners make happen", () => {
+    const { log, failures } = start()
+    const seen: number[][] = [[], [], []]
+    const late: number[] = []
+    log.attach((event) => {
+      seen[0]!.push(event.seq)
+      if (event.seq === 1) show(log, "main")
+      if (event.seq === 2) show(log, "main")
+    })
+    log.attach((event) => {
+      seen[1]!.push(event.seq)
+      if (event.seq === 1) log.attach((it) => late.push(it.seq))
+      if (event.seq === 2) log.attach((it) => seen[2]!.push(it.seq), { since: 0 })
+    })
+    show(log, "main")
+    show(log, "main")
+    expect([seen, late, failures]).toEqual([[[1, 2, 3, 4], [1, 2, 3, 4], [1, 2, 3, 4]], [3, 4], []])
+  })
+
+  test("what happens while missed events are given comes after them", () => {
+    const { log } = start()
+    for (let n = 0; n < 3; n++) show(log, "main")
+    const seen: number[] = []
+    log.attach(
+      (event) => {
+        seen.push(event.seq)
+        if (event.seq <= 2) show(log, "main")
+      },
+      { since: 0 },
+    )
+    expect(seen).toEqual([1, 2, 3, 4, 5])
+  })
 })

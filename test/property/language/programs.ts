@@ -158,8 +158,13 @@ export class Generator {
       const statements: string[] = extra === "" ? [] : [extra]
       const count = this.#below(3) + (this.#chance(0.9) ? 1 : 0)
       for (let index = 0; index < count; index++) statements.push(this.#statement(depth - 1))
-      return `{ ${statements.join("\n")} }`
+      return this.#braces(statements.join("\n"))
     })
+  }
+
+  /** With and without room inside: what begins right behind a brace has the same place as what the block begins with. */
+  #braces(text: string): string {
+    return this.#chance(0.5) ? `{ ${text} }` : `{${text}}`
   }
 
   #body(depth: number): string {
@@ -172,6 +177,7 @@ export class Generator {
 
   /** An expression that does not begin like another statement. */
   #statementExpression(): string {
+    if (this.#chance(0.06)) return this.#arrow(2)
     const text = this.#expression(2)
     return /^(?:function|class|\{|let\b|async\b|")/.test(text) ? `(${text})` : text
   }
@@ -356,7 +362,7 @@ export class Generator {
         ])(),
       )
     }
-    return `{ ${members.join("\n")} }`
+    return this.#braces(members.join("\n"))
   }
 
   #class(depth: number): string {

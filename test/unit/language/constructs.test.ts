@@ -231,6 +231,31 @@ table("completion values", [
   ["class", ["class A {}"], undefined],
 ])
 
+// What is written around an expression, before it and at the start of a block meets at one place when nothing stands between.
+table("functions and blocks at one place", [
+  ["arrow", ["()=>7", "_()"], 7],
+  ["arrow behind a statement", ["1;x=>x", "_(2)"], 2],
+  ["arrow that gives an arrow", ["x=>y=>[x,y]", "_(1)(2)"], [1, 2]],
+  ["async arrow", ["async x=>x", "await _(3)"], 3],
+  ["arrow in an if", ["if(1)()=>2", "_()"], 2],
+  ["arrow in a block", ["if(1){()=>2}", "_()"], 2],
+  ["arrow in a loop", ["for(const q of [4]){()=>q}", "_()"], 4],
+  ["arrow as a loop's body", ["for(const q of [4])()=>q", "_()"], 4],
+  ["arrow in a nested loop", ["for(const q of [4])if(q)()=>q", "_()"], 4],
+  ["arrow in a catch", ["try{throw 5}catch(e){()=>e}", "_()"], 5],
+  ["arrow in a case", ["switch(1){case 1:()=>6}", "_()"], 6],
+  ["arrow behind a label", ["l:()=>8", "_()"], 8],
+  ["arrow with a type", ["()=>9 as number", "_()"], 9],
+  ["catch", ["try{throw 1}catch(e){e}"], 1],
+  ["catch without a throw", ["try{1}catch(e){2}finally{3}"], 1],
+  ["catch that assigns", ["let x=0", "try{throw 1}catch(e){x=e}", "x"], 1],
+  ["catch with a pattern", ["try{throw {a:4}}catch({a}){a}"], 4],
+  ["catch with a function", ["try{throw 1}catch(e){function f(){return e}f()}"], 1],
+  ["methods of an object", ["{a(){return 1},get b(){return 2}}", "[_.a(),_.b]"], [1, 2]],
+  ["constructor", ["class P{#x=()=>1;constructor(){()=>this;this.y=()=>this.#x()}}", "new P().y()"], 1],
+  ["static block", ["class S{static #n=1;static{()=>1;this.m=()=>S.#n}}", "S.m()"], 1],
+])
+
 table("types", [
   ["annotations", ["function f(this: void, a: number, b?: string, ...c: any[]): [number] { return [a] }", "f(1)"], [1]],
   ["generics", ["const id = <T,>(x: T): T => x; id<number>(3)"], 3],
