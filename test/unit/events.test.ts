@@ -89,7 +89,15 @@ describe("an event log", () => {
     })
     show(log, "main")
     show(log, "main")
-    expect([seen, late, failures]).toEqual([[[1, 2, 3, 4], [1, 2, 3, 4], [1, 2, 3, 4]], [3, 4], []])
+    expect([seen, late, failures]).toEqual([
+      [
+        [1, 2, 3, 4],
+        [1, 2, 3, 4],
+        [1, 2, 3, 4],
+      ],
+      [3, 4],
+      [],
+    ])
   })
 
   test("what happens while missed events are given comes after them", () => {

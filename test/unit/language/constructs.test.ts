@@ -253,6 +253,23 @@ table("functions and blocks at one place", [
   ["catch with a function", ["try{throw 1}catch(e){function f(){return e}f()}"], 1],
   ["methods of an object", ["{a(){return 1},get b(){return 2}}", "[_.a(),_.b]"], [1, 2]],
   ["constructor", ["class P{#x=()=>1;constructor(){()=>this;this.y=()=>this.#x()}}", "new P().y()"], 1],
+  ["arrow before a parenthesis", ["let k\nk = () => {}\n(1)\ntypeof k"], "function"],
+  [
+    "arrow in a function before a parenthesis",
+    ["function f() { let q = () => {} // (\n(1)\nreturn q }", "typeof f()"],
+    "function",
+  ],
+  ["arrow before a list", ["let o: any = {}\no.f = () => {}\n[1].length\ntypeof o.f"], "function"],
+  ["arrow before a template", ["let k\nk = async () => {}\n`a`\ntypeof k"], "function"],
+  ["arrow before a sign", ["let k\nk = () => {}\n/* + */ -1\ntypeof k"], "function"],
+  ["arrow before a regular expression", ["let k\nk = () => {}\n/a/.test('a')\ntypeof k"], "function"],
+  ["arrow before an assertion", ["let k\nk = () => {}\n<any>(1)\ntypeof k"], "function"],
+  ["arrow of a field before a computed key", ["class F { x = () => {}\n['y'] = 1 }", "typeof new F().x"], "function"],
+  ["arrow of a field before a generator", ["class F { x = () => {}\n*y() {} }", "typeof new F().x"], "function"],
+  ["arrow as an argument before a comment", ["[2].map((x) => { return x } // (\n)"], [2]],
+  ["arrow as an argument before a comment of its own", ["[2].map((x) => { return x } /* ( */)"], [2]],
+  ["arrow as an argument before comments", ["[2].map((x) => { return x } /* a */ , /* ( */ 0)"], [2]],
+  ["arrow by itself before a parenthesis", ["() => { throw 1 }\n(2)"], 2],
   ["static block", ["class S{static #n=1;static{()=>1;this.m=()=>S.#n}}", "S.m()"], 1],
 ])
 
