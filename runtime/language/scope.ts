@@ -1098,9 +1098,18 @@ function isNameInside(node: Node): boolean {
   return inner.type === "Identifier"
 }
 
+/** Without parentheses and types: these do not keep a function from getting the name of its place. */
 function bareValue(node: Node): Node {
   let inner = node
-  while (inner.type === "ParenthesizedExpression") inner = inner.expression
+  while (
+    inner.type === "ParenthesizedExpression" ||
+    inner.type === "TSAsExpression" ||
+    inner.type === "TSSatisfiesExpression" ||
+    inner.type === "TSNonNullExpression" ||
+    inner.type === "TSTypeAssertion"
+  ) {
+    inner = inner.expression
+  }
   return inner
 }
 

@@ -424,7 +424,8 @@ export class Generator {
           this.#chance(0.2) && !cases.some((each) => each.startsWith("default"))
             ? "default:"
             : `case ${this.#expression(1)}:`
-        const body = this.#scoped(() => this.#statement(1))
+        // Behind a parenthesis TypeScript reads `case (a): b => c` as an arrow with a type.
+        const body = this.#scoped(() => this.#statement(1)).replace(/^(?=\(?\w+\)? =>|\()/, ";")
         cases.push(
           `${label} ${/^(?:let|const|class|function)\b/.test(body) ? `{ ${body} }` : body}${this.#chance(0.5) ? "\nbreak;" : ""}`,
         )

@@ -279,6 +279,14 @@ table("types", [
   ["return type over lines", ["const f = (a: number): {\n  a: number\n} => ({ a })", "f(1)"], { a: 1 }],
   ["as, satisfies, non-null, assertion", ["let x = <any>(1 as unknown as number)! satisfies number; x"], 1],
   ["definite", ["let x!: number\nx = 3\nx"], 3],
+  [
+    "names of functions behind types",
+    [
+      "let f = (() => 1) as any, g: any; g = <any>(() => 1); const o = { a: (() => 1) satisfies any }; class C { x = ((() => 1) as any)! }",
+      "const h = (({ a = ((() => 1) as any) }) => a.name)({}); [f.name, g.name, o.a.name, new C().x.name, h, ((() => 2) as any)()]",
+    ],
+    ["f", "g", "a", "x", "a", 2],
+  ],
   ["optional catch type", ["try { throw 1 } catch (e: unknown) { e as number }"], 1],
   [
     "class",
