@@ -62,7 +62,7 @@ export const errorKinds = {
   would_deadlock: {
     code: -32032,
     retry: "never",
-    when: "An eval was requested from a tool call that the same session's eval waits for, without `nested: true`.",
+    when: "An eval without `nested: true`, or what takes its turn between evals, was requested from a tool call that the same session's eval waits for.",
   },
   never_settles: { code: -32033, retry: "never", when: "An eval awaits a promise that nothing pending can settle." },
   source_too_large: { code: -32034, retry: "never", when: "The source text of an eval is above its limit." },

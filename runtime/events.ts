@@ -85,7 +85,8 @@ export class EventLog {
   }
 
   emit(happening: NacreHappening): void {
-    const event: NacreEvent = Object.assign(happening, { seq: ++this.#seq })
+    // Everybody gets the same object, also those who attach later.
+    const event: NacreEvent = Object.freeze(Object.assign(happening, { seq: ++this.#seq }))
     this.#kept.push(event)
     this.#text += textOf(event)
     while (this.#kept.length - this.#first > eventsKept || (this.#text > textKept && this.#first < this.#kept.length)) {

@@ -412,11 +412,13 @@ export class Nacre {
     start: Parameters<SessionContext["startShell"]>[1],
   ): ReturnType<SessionContext["startShell"]> {
     const id = childId(session)
+    // From now on: whoever stops everything waits for what this session has accepted.
+    this.#active.add(session)
     const answer = await this.#supervisor("sessions").startChild({ id, restart: "temporary", start })
     if (!answer.ok || answer.process === undefined) {
+      this.#active.delete(session)
       throw new NacreError("internal", `The shell of session '${id}' could not be started.`, { cause: answer })
     }
-    this.#active.add(session)
     return answer.process
   }
 

@@ -172,7 +172,7 @@ export class Session implements Tenant, ShellSession {
     return this.#shell?.isParked ?? false
   }
   get isIdle(): boolean {
-    return this.#shell?.isIdle ?? true
+    return this.#starting === undefined && (this.#shell?.isIdle ?? true)
   }
   /** Whether a living realm holds the session's values. */
   get isResident(): boolean {
@@ -258,13 +258,13 @@ export class Session implements Tenant, ShellSession {
 
   /** Forgets every binding and definition, and the realm with them. Waits for its turn behind the evals that are queued. */
   async reset(): Promise<void> {
-    this.#checkOpen()
+    this.#checkTurn("reset")
     await (await this.#ready()).reset()
   }
 
   /** A new session that starts with what this one has committed. */
   async fork(): Promise<Session> {
-    this.#checkOpen()
+    this.#checkTurn("fork")
     const shell = await this.#ready()
     return shell.operate(() => {
       const state = copyState(this.state)
@@ -275,7 +275,7 @@ export class Session implements Tenant, ShellSession {
 
   /** Names the state as it is committed now, to roll back to. A mark of the same name is replaced. */
   async mark(name: string): Promise<void> {
-    this.#checkOpen()
+    this.#checkTurn("mark")
     expectOption(typeof name === "string", "A mark's name", "a string", name)
     const shell = await this.#ready()
     await shell.operate(() => {
@@ -286,7 +286,7 @@ export class Session implements Tenant, ShellSession {
 
   /** Puts the session back to a mark, as a new commit. Resolves with the names that could not come back; fails with `mark_not_found`. */
   async rollback(name: string): Promise<{ lost: string[] }> {
-    this.#checkOpen()
+    this.#checkTurn("rollback")
     expectOption(typeof name === "string", "A mark's name", "a string", name)
     const shell = await this.#ready()
     return shell.operate(() => {
@@ -402,11 +402,22 @@ export class Session implements Tenant, ShellSession {
     if (options !== noOptions) checkEvalOptions(options)
     // One inside of an eval that may still finish is part of that.
     if (options.nested !== true || this.#waitingEval() === undefined) this.#context.checkRunning()
-    const isCalling = callingSession.getStore()?.session === sessionKey(this)
-    if (isCalling && options.nested !== true && !this.isIdle) {
-      const message = `Session '${this.id}' waits for the tool call that requests this eval; ask for \`nested: true\`, run it in another session or after the call.`
-      throw new NacreError("would_deadlock", message)
-    }
+    if (options.nested === true || !this.#waitsForCaller()) return
+    const message = `Session '${this.id}' waits for the tool call that requests this eval; ask for \`nested: true\`, run it in another session or after the call.`
+    throw new NacreError("would_deadlock", message)
+  }
+
+  /** Whether this is called in a tool call of the session's own eval: what takes its turn behind that would wait for ever. */
+  #waitsForCaller(): boolean {
+    return callingSession.getStore()?.session === sessionKey(this) && !this.isIdle
+  }
+
+  /** Before what takes its turn between two evals. */
+  #checkTurn(what: string): void {
+    this.#checkOpen()
+    if (!this.#waitsForCaller()) return
+    const message = `Session '${this.id}' waits for the tool call that requests '${what}', which takes its turn between evals; request it after the call.`
+    throw new NacreError("would_deadlock", message)
   }
 
   /** The eval of this session that waits for the tool call in which this is called. */

@@ -100,6 +100,16 @@ describe("an event log", () => {
     ])
   })
 
+  test("what one listener does to an event is not what others see", () => {
+    const { log, failures } = start()
+    const seen: string[] = []
+    log.attach((event) => Object.assign(event, { text: "changed" }))
+    log.attach((event) => seen.push("text" in event ? event.text : ""))
+    show(log, "main")
+    log.attach((event) => seen.push("text" in event ? event.text : ""), { since: 0 })
+    expect([seen, failures.length]).toEqual([["line", "line"], 1])
+  })
+
   test("what happens while missed events are given comes after them", () => {
     const { log } = start()
     for (let n = 0; n < 3; n++) show(log, "main")

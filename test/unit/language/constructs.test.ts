@@ -196,6 +196,7 @@ table("lines without semicolons", [
   ["var without a value before a parenthesis", ["var v, w\n(function () {})\nv"], undefined],
   ["comment at the end", ["1 + 1 // two"], 2],
   ["empty source", [""], undefined],
+  ["a first line for the shell", ["#!/usr/bin/env -S npx nacre eval\nconst f = () => 4; f()"], 4],
   ["only comments", ["/* nothing */ // here"], undefined],
 ])
 
