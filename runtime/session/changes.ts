@@ -6,13 +6,13 @@
 // itself refuses is thrown.
 import { nanoid } from "nanoid"
 import { NacreError } from "../errors.ts"
-import { buildCandidate, declaredBy, isRejection, touches } from "../module/candidate.ts"
+import { buildCandidate, declaredBy, isRejection, touches, withWrappers } from "../module/candidate.ts"
 import type { Candidate, Diagnostic, Rejection } from "../module/candidate.ts"
 import type { RevisionRecord } from "../module/revision.ts"
 import type { ChangeEnd } from "../shell/aside.ts"
 import type { Shell } from "../shell/shell.ts"
 import { Definitions } from "../module/definitions.ts"
-import type { ChangeAnswer, ChangeRequest, DefinitionRecord, ModuleDeclaration } from "../wire/schema.ts"
+import type { ChangeAnswer, ChangeRequest, DefinitionRecord, ModuleDeclaration, WrapperRecord } from "../wire/schema.ts"
 import { commitChange, differenceTo, hasChangedData, historySince } from "./state.ts"
 import type { SessionState } from "./state.ts"
 
@@ -54,7 +54,18 @@ export interface ExportedRevision {
   format: typeof exportFormat
   /** Of the whole set. */
   digest: string
-  declarations: { key: string; kind: string; source: string; file: string; line: number; column: number }[]
+  declarations: ExportedDeclaration[]
+}
+
+export interface ExportedDeclaration {
+  key: string
+  kind: string
+  source: string
+  file: string
+  line: number
+  column: number
+  /** The innermost one first. */
+  wrappers: { key: string; source: string }[]
 }
 
 export interface Committed {
@@ -70,6 +81,19 @@ export interface Rejected {
   revision: number
   rejection: Rejection
 }
+
+/** Kinds of definitions that nothing can be put around. */
+const unwrappable: ReadonlySet<string> = new Set(["type", "interface", "enum", "namespace", "import"])
+
+export interface WrapChange extends Pick<Change, "parent" | "principal" | "reason" | "onDataLoss"> {
+  /** The definition. */
+  name: string
+  /** What the wrapper is called among those of the definition. */
+  key: string
+  source: string
+}
+
+export type UnwrapChange = Omit<WrapChange, "key" | "source"> & { key?: string }
 
 const changeNames: readonly (keyof Change)[] = [
   "source",
@@ -93,6 +117,8 @@ interface Open {
   readonly cause: RevisionRecord["cause"]
   /** The revision whose definitions it puts back. */
   readonly restores?: number
+  /** The definition whose wrappers it changes, and how. */
+  readonly rewraps?: { name: string; become: (wrappers: readonly WrapperRecord[]) => WrapperRecord[] }
   parent: number
   candidate: Candidate
 }
@@ -194,7 +220,7 @@ export class SessionChanges {
     return isRejection(candidate) ? candidate : { ...open, candidate }
   }
 
-  #build({ id, change, declarations, restores }: Omit<Open, "candidate">): Candidate | Rejection {
+  #build({ id, change, declarations, restores, rewraps }: Omit<Open, "candidate">): Candidate | Rejection {
     const { state } = this.#context
     const { definitions } = state
     if (restores !== undefined) {
@@ -205,6 +231,19 @@ export class SessionChanges {
         else declared.set(name, then)
       }
       return buildCandidate(definitions, declared, remove)
+    }
+    if (rewraps !== undefined) {
+      const { name, become } = rewraps
+      const record = definitions.get(name)
+      if (record === undefined || unwrappable.has(record.kind)) {
+        const message =
+          record === undefined
+            ? `There is no definition '${name}' to wrap.`
+            : `'${name}' is a ${record.kind}, which has no wrappers; functions, classes and constants do.`
+        return { kind: "definition_not_found", message, diagnostics: [], keys: [name] }
+      }
+      const declared = new Map([[name, withWrappers(record, become(record.wrappers ?? []))]])
+      return buildCandidate(definitions, declared, [])
     }
     const { remove = [], file = id } = change
     return buildCandidate(definitions, declaredBy(declarations, file, definitions), remove)
@@ -235,6 +274,78 @@ export class SessionChanges {
     return this.#commit({ ...open, candidate }, "any")
   }
 
+  /**
+   * Puts a function around a definition, as one change: `source` is an expression for `(inner: T) => T`. The same key replaces it where it is; a
+   * new one is outermost.
+   */
+  async wrap(wrapper: WrapChange): Promise<Committed | Rejected> {
+    checkWrap(wrapper)
+    const { name, key, source } = wrapper
+    const read = await this.#readExpression(source, wrapperFile(name, key))
+    if ("kind" in read) return this.#rejected(read)
+    const record: WrapperRecord = { key, source, file: wrapperFile(name, key), line: 1, column: 1, ...read }
+    return this.#rewrap(wrapper, (wrappers) => {
+      const at = wrappers.findIndex((it) => it.key === key)
+      return at === -1 ? [...wrappers, record] : wrappers.with(at, record)
+    })
+  }
+
+  /** Takes one wrapper of a definition away, or all. */
+  async unwrap(change: UnwrapChange): Promise<Committed | Rejected> {
+    checkWrap({ source: "-", key: "-", ...change })
+    const { name, key } = change
+    const { wrappers = [] } = this.#context.state.definitions.get(name) ?? {}
+    if (key === undefined ? wrappers.length === 0 : wrappers.every((it) => it.key !== key)) {
+      const message = `'${name}' has no wrapper${key === undefined ? "" : ` '${key}'`}.`
+      return this.#rejected({ kind: "definition_not_found", message, diagnostics: [], keys: [name] })
+    }
+    return this.#rewrap(change, (before) => (key === undefined ? [] : before.filter((it) => it.key !== key)))
+  }
+
+  async #rewrap(
+    change: WrapChange | UnwrapChange,
+    become: (wrappers: readonly WrapperRecord[]) => WrapperRecord[],
+  ): Promise<Committed | Rejected> {
+    const { state } = this.#context
+    const { name, parent = state.revision, principal, reason, onDataLoss } = change
+    const facts: Change = {}
+    if (principal !== undefined) facts.principal = principal
+    if (reason !== undefined) facts.reason = reason
+    if (onDataLoss !== undefined) facts.onDataLoss = onDataLoss
+    if (parent !== state.revision) return this.#rejected(this.#stale(parent))
+    const open: Omit<Open, "candidate"> = {
+      id: `chg_${nanoid(12)}`,
+      change: facts,
+      declarations: [],
+      statements: undefined,
+      cause: "wrap",
+      rewraps: { name, become },
+      parent,
+    }
+    const candidate = this.#build(open)
+    if (isRejection(candidate)) return this.#rejected(candidate)
+    return this.#commit({ ...open, candidate }, change.parent === undefined ? "any" : "none")
+  }
+
+  /** What an expression uses, and its digest. */
+  async #readExpression(source: string, file: string): Promise<{ reads: string[]; digest: string } | Rejection> {
+    // The line in front counts as the one before the first.
+    const read = await this.#read({ source: `const wrapper = (\n${source}\n)`, file, line: 0 })
+    if ("kind" in read) {
+      // What is missing at the end is missed in the line after it.
+      const last = source.split("\n")
+      const end = { line: last.length, column: last.at(-1)!.length + 1 }
+      const diagnostics = read.diagnostics.map((it) => (it.line > end.line ? { ...it, ...end } : it))
+      return { ...read, diagnostics }
+    }
+    const [declaration, ...more] = read.declarations
+    if (declaration === undefined || more.length > 0 || read.statements !== undefined) {
+      const message = "A wrapper must be one expression for a function, such as (inner) => (...args) => inner(...args)."
+      return { kind: "invalid", message, diagnostics: [{ message, file, line: 1, column: 1 }] }
+    }
+    return { reads: declaration.reads, digest: declaration.digest }
+  }
+
   /** The definitions of a revision as data, from which another session can be given the same ones. */
   export(revision: number): ExportedRevision {
     const { state, id } = this.#context
@@ -247,13 +358,14 @@ export class SessionChanges {
       if (then === undefined) set.delete(name)
       else set.set(then)
     }
-    const declarations = Array.from(set.values(), ({ name: key, kind, source, file, line, column }) => ({
+    const declarations = Array.from(set.values(), ({ name: key, kind, source, file, line, column, wrappers = [] }) => ({
       key,
       kind,
       source,
       file,
       line,
       column,
+      wrappers: wrappers.map((it) => ({ key: it.key, source: it.source })),
     }))
     return { format: exportFormat, digest: set.digest, declarations }
   }
@@ -273,8 +385,16 @@ export class SessionChanges {
     const declared = declaredBy(read.declarations, "import", state.definitions)
     for (const [key, record] of declared) {
       const place = places.get(key)
-      if (place !== undefined)
-        declared.set(key, { ...record, file: place.file, line: place.line, column: place.column })
+      if (place === undefined) continue
+      const wrappers: WrapperRecord[] = []
+      for (const wrapper of place.wrappers) {
+        const at = wrapperFile(key, wrapper.key)
+        const facts = await this.#readExpression(wrapper.source, at)
+        if ("kind" in facts) return this.#rejected(facts)
+        wrappers.push({ key: wrapper.key, source: wrapper.source, file: at, line: 1, column: 1, ...facts })
+      }
+      const { file, line, column } = place
+      declared.set(key, withWrappers({ ...record, file, line, column }, wrappers))
     }
     const set = new Definitions(declared)
     if (read.statements !== undefined || set.digest !== exported.digest) {
@@ -428,6 +548,18 @@ function stopped({ status, because }: ChangeEnd): Rejection {
   return { kind: "stopped", message, diagnostics: [] }
 }
 
+function wrapperFile(name: string, key: string): string {
+  return `${name}#${key}`
+}
+
+function checkWrap({ name, key, source, ...change }: WrapChange): void {
+  for (const [what, value] of Object.entries({ name, key, source })) {
+    if (typeof value === "string" && value !== "") continue
+    throw new NacreError("invalid_options", `${what} of a wrapper must be a string that is not empty.`)
+  }
+  checkChange(change)
+}
+
 function checkExported(exported: ExportedRevision): void {
   const isText = (value: unknown): boolean => typeof value === "string"
   const isWhole =
@@ -441,7 +573,9 @@ function checkExported(exported: ExportedRevision): void {
         typeof it === "object" &&
         it !== null &&
         [it.key, it.kind, it.source, it.file].every(isText) &&
-        [it.line, it.column].every(Number.isSafeInteger),
+        [it.line, it.column].every(Number.isSafeInteger) &&
+        Array.isArray(it.wrappers) &&
+        it.wrappers.every((wrapper) => isText(wrapper?.key) && isText(wrapper?.source)),
     )
   if (!isWhole)
     throw new NacreError(

@@ -61,7 +61,12 @@ export interface ShellContext {
   readonly emit: Emit
 }
 
+/** Of an eval that is a call: the encoded arguments. */
+export const callArguments = Symbol("callArguments")
+
 export interface EvalOptions {
+  /** Internal. */
+  [callArguments]?: Uint8Array
   /** Milliseconds from when the code begins; `Infinity` for none. */
   timeoutMs?: number
   /** All or nothing: on any exit but `ok` the session is as before. */
@@ -694,6 +699,8 @@ export class Shell {
     message.seq = seq
     message.atomic = options.atomic ?? false
     if (change !== undefined) message.change = change.request
+    const args = options[callArguments]
+    if (args !== undefined) message.args = args
     const running = this.#running!
     running.commit = state.commit
     running.revision = state.revision
