@@ -6,7 +6,7 @@
 import { createActor } from "xstate"
 import type { Actor } from "xstate"
 import type { Clock } from "../clock.ts"
-import { NacreError, assert } from "../errors.ts"
+import { NacreError, assert, messageOf } from "../errors.ts"
 import type { Emit } from "../events.ts"
 import type { Scheduler } from "../host/scheduler.ts"
 import type { SyncAnswer, SyncCall } from "../host/host.ts"
@@ -796,7 +796,7 @@ export class Shell {
       this.#context.emit({
         type: "actor.crashed",
         actor: `onOutput of ${evalId}`,
-        message: String(error),
+        message: messageOf(error),
       })
     }
   }
@@ -863,7 +863,7 @@ export class Shell {
     this.#isClosing = true
     const running = this.#running
     this.#running = undefined
-    this.#context.emit({ type: "actor.crashed", actor: `shell of ${this.session.id}`, message: String(error) })
+    this.#context.emit({ type: "actor.crashed", actor: `shell of ${this.session.id}`, message: messageOf(error) })
     if (running !== undefined) {
       this.#context.scheduler.stop(running.job, "interrupted")
       running.tools?.abortAll()
