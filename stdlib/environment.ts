@@ -7,6 +7,7 @@
 import { bindCell, Cell, restoreCell, savedOf, unbindCell } from "./cell.ts"
 import type { CellOwner, CellState, FreeValue, Saved } from "./cell.ts"
 import { cleanError } from "./messages.ts"
+import { keyOf, stampClass } from "./classes.ts"
 import { constructionMode, registerPrivates } from "./privates.ts"
 import {
   accessorPartOf,
@@ -169,6 +170,9 @@ export class Environment implements CellOwner {
       meta: { __proto__: null },
       stamp: stampFunction,
       stampAccessors,
+      stampClass,
+      keys: newList,
+      key: keyOf,
       accessor: accessorPartOf,
       privates: registerPrivates,
       construction: constructionMode,

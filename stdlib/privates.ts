@@ -8,6 +8,7 @@ import {
   deleteOwn,
   descriptorOf,
   FunctionPrototype,
+  isExtensible,
   newList,
   ownKeysOf,
   prototypeOf,
@@ -26,6 +27,7 @@ interface RegisteredClass {
   readonly has: (object: object) => boolean
   /** Its constructor has a construction mode. */
   readonly isOpen: boolean
+  readonly isDerived: boolean
 }
 
 export interface PrivatesOfClass extends RegisteredClass {
@@ -46,9 +48,10 @@ export function registerPrivates(
   write: RegisteredClass["write"],
   has: RegisteredClass["has"],
   isOpen: boolean,
+  isDerived: boolean,
 ): void {
   const prototype = descriptorOf(made, "prototype")?.value as object
-  weakMapSet(registeredClasses, prototype, { made, names, read, write, has, isOpen })
+  weakMapSet(registeredClasses, prototype, { made, names, read, write, has, isOpen, isDerived })
 }
 
 /** Classes of the realm itself with private names, as `URL`: by their prototype the name they travel under, and back. */
@@ -73,7 +76,7 @@ export function registerRealmClass(
   text: (object: object) => string,
 ): void {
   setPrototype(names, null)
-  registerPrivates(made, names, read, write, has, true)
+  registerPrivates(made, names, read, write, has, true, prototypeOf(made) !== FunctionPrototype)
   const prototype = descriptorOf(made, "prototype")?.value as object
   weakMapSet(realmClassNames, prototype, realmClassMark + name)
   realmPrototypes[realmClassMark + name] = prototype
@@ -110,9 +113,9 @@ export function privatesOnChain(
   for (let link: object | null = prototype; link !== null && !isOpaque(link); link = prototypeOf(link)) {
     const known = weakMapGet(registeredClasses, link)
     if (known === undefined) continue
-    const { made, names, read, write, has, isOpen } = known
+    const { made, names, read, write, has, isOpen, isDerived } = known
     for (let at = found.length; at > 0; at--) found[at] = found[at - 1]!
-    found[0] = { made, names, read, write, has, isOpen, className: nameOf(link) }
+    found[0] = { made, names, read, write, has, isOpen, isDerived, className: nameOf(link) }
   }
   return found.length === 0 ? undefined : found
 }
@@ -132,15 +135,20 @@ class ParentOfOne {
   }
 }
 
+/** Whether an object with a class's private names can be made: the parent of a frozen class cannot be replaced for that moment. */
+export function canStandAside({ made, isDerived }: RegisteredClass): boolean {
+  return !isDerived || isExtensible(made)
+}
+
 /** An object with the private names of these classes, base first, and with nothing else. */
 export function constructPrivates(classes: readonly RegisteredClass[]): object {
   let object: object = {}
   constructionMode.on = true
   try {
     for (let at = 0; at < classes.length; at++) {
-      const { made } = classes[at]!
+      const { made, isDerived } = classes[at]!
       const parent = prototypeOf(made)
-      if (parent === FunctionPrototype && at === 0) {
+      if (!isDerived && at === 0) {
         object = constructAs(made, newList(), made)
         continue
       }

@@ -45,6 +45,7 @@ import { LazyGlobals } from "./lazy-globals.ts"
 import { defaultPreviewLimits, preview } from "./preview.ts"
 import { OwnBindings } from "./own-bindings.ts"
 import {
+  canStandAside,
   constructPrivates,
   privatesOfPrototype,
   privatesOnChain,
@@ -60,6 +61,7 @@ import type { ScopeDescriptor, Skeleton, SkeletonMaker, SourceRecord } from "./s
 import { RealmTimers } from "./timers.ts"
 import { RealmTools, toolError } from "./tools.ts"
 import { makeWorkspace } from "./workspace.ts"
+import { privateLabel } from "../runtime/wire/values/decode-closures.ts"
 import { decodeBindings, decodeValue } from "../runtime/wire/values/decode.ts"
 import { encodeValue } from "../runtime/wire/values/encode.ts"
 import { encodeBindings } from "../runtime/wire/values/groups.ts"
@@ -230,24 +232,25 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
   }
 
   /** Private names by class, as `construct` was asked for them. */
-  function constructed(classNames: readonly string[]): Constructed | undefined {
-    const found: ReturnType<typeof privatesOfPrototype>[] = newList()
-    for (let index = 0; index < classNames.length; index++) {
-      const prototype = decodeHooks.prototypeOf!(classNames[index]!)
+  function constructed(classList: readonly unknown[]): Constructed | undefined {
+    const found: NonNullable<ReturnType<typeof privatesOfPrototype>>[] = newList()
+    for (let index = 0; index < classList.length; index++) {
+      const given = classList[index]
+      const prototype = typeof given === "string" ? decodeHooks.prototypeOf!(given) : prototypeOfClass(given)
       const known = prototype === undefined ? undefined : privatesOfPrototype(prototype)
-      if (known === undefined || !known.isOpen) {
-        unresolved = `the private names of ${classNames[index]!}`
+      if (known === undefined || !known.isOpen || !canStandAside(known)) {
+        unresolved = `the private names of ${typeof given === "string" ? given : "a class"}`
         return undefined
       }
       found[index] = known
     }
     return {
-      object: constructPrivates(found as NonNullable<(typeof found)[number]>[]),
+      object: constructPrivates(found),
       set(wanted, value) {
         for (let index = 0; index < found.length; index++) {
           const { names, write } = found[index]!
           for (let at = 0; at < names.length; at++) {
-            if (`${classNames[index]!}.#${names[at]!}` === wanted) {
+            if (privateLabel(classList, index, names[at]!) === wanted) {
               write(this.object, at, value)
               return
             }
@@ -258,13 +261,18 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
     }
   }
 
+  function prototypeOfClass(made: unknown): object | undefined {
+    return typeof made === "function" ? (descriptorOf(made, "prototype")?.value as object | undefined) : undefined
+  }
+
   function activationOf(source: KnownSource, scope: number, skeleton: Skeleton): Activation {
     const missing = (what: string): undefined => {
       unresolved = `${what} of source ${source.record.id}`
     }
     const names = source.names[scope] ?? newList<string>()
     return {
-      functionOf: (number) => (hasOwn(skeleton.f, number) ? skeleton.f[number]!() : missing(`function ${number}`)),
+      functionOf: (number, keys) =>
+        hasOwn(skeleton.f, number) ? skeleton.f[number]!(keys) : missing(`function ${number}`),
       scopeOf: (number, self) =>
         hasOwn(skeleton.s, number)
           ? activationOf(source, number, applyFunction(skeleton.s[number], self, newList()) as Skeleton)

@@ -107,6 +107,7 @@ export class Assembly {
   readonly #assumes = new Map<string, NameKind | undefined>()
   readonly #marker: string
   #stampers = ""
+  #keyVariables = ""
 
   constructor(
     source: string,
@@ -158,6 +159,7 @@ export class Assembly {
     privates.open()
     closures.open()
     this.#stampers = [closures.stampers, privates.stampers].filter((text) => text !== "").join(",")
+    this.#keyVariables = closures.keyVariables
     const marked = markCompletion(this.#program.body.map(bareStatement), this.#edits, `${marker}1`)
     const plan = { candidates: valued, own, firstRunning, isAsync: this.#analysis.isAsync }
     const transform = new Transform(this.#edits, this.#analysis, this.#names, plan, marker, marked)
@@ -365,7 +367,7 @@ export class Assembly {
         `isLate:${group.isLate},dependencies:${JSON.stringify([...dependencies])},cells:${JSON.stringify([...cells])},` +
         `make:function ${marker}make(${[`${marker}0`, ...dependencies, ...[...cells].map((name) => marker + name)].join(",")}){`,
     )
-    if (this.#stampers !== "") output.write(`const ${this.#stampers};`)
+    if (this.#stampers !== "") output.write(`const ${this.#stampers};${this.#keyVariables}`)
     for (const member of members) {
       const range = sources.get(member.start)
       if (range !== undefined) output.write(closures.root(range, [...transform.definitionRoots.get(member)!]))
@@ -449,7 +451,7 @@ export class Assembly {
         if (kind === "kept" && transform.writes.has(name)) backs.push(`${marker}0.keep(${marker}${name},${name});`)
       }
     }
-    output.write(";")
+    output.write(`;${this.#keyVariables}`)
     return backs
   }
 

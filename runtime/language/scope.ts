@@ -78,15 +78,24 @@ export interface Analysis {
   scopes: Scope[]
   /** Variables of inner scopes that a function reaches from outside itself. */
   captures: Capture[]
-  /** Classes with private names that instances have. */
   classes: ClassSite[]
 }
 
+/** What a class's text has beside its functions. */
 export interface ClassSite {
   /** Where its body begins. */
   at: number
+  site: FunctionSite
+  /** The expression behind `extends`. */
+  heritage: { start: number; end: number } | undefined
+  /** Computed keys whose values have to be kept. */
+  keys: { start: number; end: number }[]
+  /** Static fields and blocks: what a class that is made again leaves out. A private field stays, without its value. */
+  statics: { start: number; end: number; keep: string }[]
+  /** Private static fields. */
+  staticNames: string[]
   isDerived: boolean
-  /** Private fields, and one private name by which an instance is known. */
+  /** Private fields, and one private name by which an instance is known; "" when instances have none. */
   names: string[]
   brand: string
   /** Where the body of its constructor begins; -1 when it has none. */
@@ -107,6 +116,7 @@ export type FunctionForm =
   | "called"
   | "field"
   | "static"
+  | "class"
 
 /** A place in the text where a function is created. */
 export class FunctionSite {
@@ -134,6 +144,8 @@ export class FunctionSite {
   isGetter = false
   /** The reference whose `names` would name it. */
   target: Reference | undefined = undefined
+  /** For a class: the rest of what its text has. */
+  made: ClassSite | undefined = undefined
 
   constructor(
     form: FunctionForm,
@@ -251,8 +263,10 @@ class Walk {
   #declaresConstants = false
   /** The names that anonymous functions take from where they stand. */
   readonly #given = new Map<Node, { name: string; target: Reference | undefined }>()
-  /** Private names of the classes around, with the function that each class stands in. */
-  readonly #classes: { names: ReadonlySet<string>; fn: FunctionSite | undefined }[] = []
+  /** The classes around, with their private names. */
+  readonly #classes: { names: ReadonlySet<string>; site: FunctionSite }[] = []
+  /** Above 0 in the head of a loop: what stands there is evaluated again without a new activation. */
+  #repeated = 0
   /** The scope that `var` declares in. */
   #varScope = this.#scope
   #functionDepth = 0
@@ -304,6 +318,8 @@ class Walk {
     const scope = this.#scope
     if (writes && initialises === undefined && scope.constants?.has(name) === true) scope.breaksConstants = true
     if (fn === undefined || fn === scope.fn) return
+    // The heritage of a class is code of the function around it.
+    if (scope.kind === "class" && fn === scope.fn?.outer) return
     // What a function's own name or parameter is bound to belongs to its activation.
     if (name === "arguments" && scope.kind === "function" && scope.place === undefined) this.#bind(fn, scope.fn)
     else this.#result.captures.push({ scope, name, from: fn, to: scope.fn })
@@ -329,7 +345,7 @@ class Walk {
 
   #private(name: string): void {
     const declaring = this.#classes.findLast(({ names }) => names.has(name))
-    this.#bind(this.#fn, declaring?.fn)
+    this.#bind(this.#fn, declaring?.site)
   }
 
   #refer(name: string, start: number, end: number, reads: boolean, writes: boolean): Reference {
@@ -410,8 +426,10 @@ class Walk {
         this.#placeless += 1
         if (node.init?.type === "VariableDeclaration") this.#variables(node.init, "head")
         else this.#maybe(node.init)
+        this.#repeated += 1
         this.#maybe(node.test)
         this.#maybe(node.update)
+        this.#repeated -= 1
         this.#placeless -= 1
         this.#loopBody(node.body)
         this.#close()
@@ -429,12 +447,16 @@ class Walk {
         this.#close()
         break
       case "WhileStatement":
+        this.#repeated += 1
         this.#expression(node.test)
+        this.#repeated -= 1
         this.#body(node.body)
         break
       case "DoWhileStatement":
         this.#body(node.body)
+        this.#repeated += 1
         this.#expression(node.test)
+        this.#repeated -= 1
         break
       case "LabeledStatement":
         this.#body(node.body)
@@ -950,20 +972,33 @@ class Walk {
   #class(node: Class): void {
     this.#decorators(node)
     eraseClass(this.#edits, node)
+    const outer = this.#fn
+    const kind = { isArrow: false, canSuspend: false, isBound: this.#placeless > 0 }
+    const site = new FunctionSite("class", node, kind, this.#scope, outer, this.#statement)
+    const made = classSiteOf(node, site)
+    site.made = made
+    // Its keys are kept in a variable of the activation it is made in.
+    if (made.keys.length > 0 && this.#repeated > 0) site.isBound = true
+    this.#result.functions.push(site)
+    this.#result.classes.push(made)
+    this.#fn = site
     this.#open("class", node.start)
     if (node.id !== null) this.#scope.declareConstant(node.id.name)
+    this.#fn = outer
     this.#placeless += 1
     if (node.superClass !== null) this.#expression(node.superClass)
     this.#placeless -= 1
-    const site = classSiteOf(node)
-    if (site !== undefined) this.#result.classes.push(site)
-    this.#classes.push({ names: privateNamesOf(node), fn: this.#fn })
-    for (const member of node.body.body) this.#member(member)
+    this.#classes.push({ names: privateNamesOf(node), site })
+    const repeated = this.#repeated
+    this.#repeated = 0
+    for (const member of node.body.body) this.#member(member, site)
+    this.#repeated = repeated
     this.#classes.pop()
     this.#close()
+    this.#fn = outer
   }
 
-  #member(node: Node): void {
+  #member(node: Node, site: FunctionSite): void {
     this.#decorators(node)
     const outerEnd = this.#statementEnd
     this.#statementEnd = node.end
@@ -971,6 +1006,7 @@ class Walk {
       this.#statementEnd = outerEnd
       return
     }
+    this.#fn = site
     if (node.type === "StaticBlock") {
       const at = this.#edits.source.indexOf("{", node.start + "static".length) + 1
       this.#inner(node, "static", { how: "block", at, end: node.end - 1 }, () => {
@@ -985,9 +1021,11 @@ class Walk {
       if (node.type === "AccessorProperty")
         this.#refuse(node, "`accessor` fields are not supported in this session yet")
       if (node.computed) {
+        this.#fn = site.outer
         this.#placeless += 1
         this.#expression(node.key)
         this.#placeless -= 1
+        this.#fn = site
       } else if (node.key.type === "PrivateIdentifier") this.#result.privateNames.add(this.#statement)
       const { value } = node
       if (value !== null) {
@@ -1036,11 +1074,16 @@ function privateNamesOf(node: Class): ReadonlySet<string> {
   return names
 }
 
-/** What a class with private instance members needs to be known for; `undefined` for any other. */
-function classSiteOf(node: Class): ClassSite | undefined {
+function classSiteOf(node: Class, owner: FunctionSite): ClassSite {
+  const { superClass } = node
   const site: ClassSite = {
     at: node.body.start + 1,
-    isDerived: node.superClass !== null,
+    site: owner,
+    heritage: superClass === null ? undefined : { start: superClass.start, end: superClass.end },
+    keys: [],
+    statics: [],
+    staticNames: [],
+    isDerived: superClass !== null,
     names: [],
     brand: "",
     constructorAt: -1,
@@ -1048,9 +1091,16 @@ function classSiteOf(node: Class): ClassSite | undefined {
     fields: [],
   }
   for (const member of node.body.body) {
+    if (member.type === "StaticBlock") site.statics.push({ start: member.start, end: member.end, keep: ";" })
     if (member.type !== "MethodDefinition" && member.type !== "PropertyDefinition") continue
+    if (member.type === "PropertyDefinition" ? member.declare === true : isBodiless(member.value)) continue
+    const { key, start, end } = member
+    if (member.static && member.type === "PropertyDefinition") {
+      const isPrivate = key.type === "PrivateIdentifier"
+      if (isPrivate) site.staticNames.push(key.name)
+      site.statics.push({ start, end, keep: isPrivate ? `static #${key.name};` : ";" })
+    } else if (member.computed && key.type !== "Literal") site.keys.push({ start: key.start, end: key.end })
     if (member.static) continue
-    const { key } = member
     if (key.type === "PrivateIdentifier") {
       if (site.brand === "") site.brand = key.name
       if (member.type === "PropertyDefinition") site.names.push(key.name)
@@ -1066,7 +1116,12 @@ function classSiteOf(node: Class): ClassSite | undefined {
       site.isOpen = member.value.params.every(isPlainParameter)
     }
   }
-  return site.brand === "" ? undefined : site
+  return site
+}
+
+/** An overload signature or an optional method. */
+function isBodiless(node: Node): boolean {
+  return "body" in node && node.body === null
 }
 
 function isPlainParameter(node: Node): boolean {
