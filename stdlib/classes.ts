@@ -143,7 +143,7 @@ export function partNumber(object: object): number {
 }
 
 /** Whether a class, or its prototype, has exactly the properties that it was made with. */
-export function isAsMade(record: ClassRecord, made: object, isPrototype: boolean): boolean {
+export function classIsAsMade(record: ClassRecord, made: object, isPrototype: boolean): boolean {
   const { parts, firstStatic, prototypeKeys, staticKeys } = record
   const owner = isPrototype ? parts[0]! : made
   const before = isPrototype ? prototypeKeys : staticKeys
@@ -158,7 +158,7 @@ export function isAsMade(record: ClassRecord, made: object, isPrototype: boolean
     if (enumerable !== false || configurable !== true) return false
     if (key === "constructor" && isPrototype) {
       if (value !== made || writable !== true) return false
-    } else if (!isPrototype && isFact(key, value)) {
+    } else if (!isPrototype && isClassFact(key, value)) {
       if (writable !== false) return false
     } else if (get === undefined && set === undefined) {
       if (value !== parts[next++] || writable !== true) return false
@@ -168,7 +168,7 @@ export function isAsMade(record: ClassRecord, made: object, isPrototype: boolean
 }
 
 /** `name` and `length` as every class has them; what they are is told beside. */
-function isFact(key: string | symbol, value: unknown): boolean {
+function isClassFact(key: string | symbol, value: unknown): boolean {
   return (key === "name" && typeof value === "string") || (key === "length" && typeof value === "number")
 }
 

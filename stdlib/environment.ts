@@ -7,7 +7,8 @@
 import { bindCell, Cell, restoreCell, savedOf, unbindCell } from "./cell.ts"
 import type { CellOwner, CellState, FreeValue, Saved } from "./cell.ts"
 import { cleanError } from "./messages.ts"
-import { keyOf, stampClass } from "./classes.ts"
+import { classRecord, keyOf, stampClass } from "./classes.ts"
+import type { Redefinition } from "./moves.ts"
 import { constructionMode, registerPrivates } from "./privates.ts"
 import {
   accessorPartOf,
@@ -142,6 +143,8 @@ export class Environment implements CellOwner {
   readonly #touched: Cell[] = newList()
   #touchedCount = 0
   #size = 0
+  /** Classes that took the place of others since this was last asked. */
+  #redefinitions: Redefinition[] = newList()
   /** `_` and `_error`: names of the session but no bindings. */
   lastValue: unknown = undefined
   lastError: unknown = undefined
@@ -171,6 +174,9 @@ export class Environment implements CellOwner {
       stamp: stampFunction,
       stampAccessors,
       stampClass,
+      fields: (name: string, made: object, missing: string[], filled: Redefinition["filled"]) => {
+        this.#redefine(name, this.readAtStart(name)?.value, made, missing, filled)
+      },
       keys: newList,
       key: keyOf,
       accessor: accessorPartOf,
@@ -322,6 +328,25 @@ export class Environment implements CellOwner {
     return names
   }
 
+  takeRedefinitions(): Redefinition[] {
+    const taken = this.#redefinitions
+    if (taken.length > 0) this.#redefinitions = newList()
+    return taken
+  }
+
+  /** A class took the place of another; `filled` are fields that can be put on instances of that. */
+  #redefine(
+    name: string,
+    from: unknown,
+    to: unknown,
+    missing: readonly string[] = nothing,
+    filled: Redefinition["filled"] = nothing,
+  ): void {
+    if (typeof from !== "function" || typeof to !== "function" || from === to) return
+    if (classRecord(from) === undefined || classRecord(to) === undefined) return
+    arrayPush(this.#redefinitions, { name, from, to, missing, filled })
+  }
+
   // Definitions
 
   /** Makes the definitions of a unit without statements, in a new realm. A definition that throws rejects the whole. */
@@ -415,6 +440,7 @@ export class Environment implements CellOwner {
         const name = group.names[member]!
         const definition = this.#definitions[name]
         if (definition?.group !== group) continue
+        this.#redefine(name, definition.value, values[member])
         definition.value = values[member]
         bindCell(this.cell(name), "definition", values[member])
         this.#options.onDefined?.(name, values[member])

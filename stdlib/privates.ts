@@ -28,6 +28,8 @@ interface RegisteredClass {
   /** Its constructor has a construction mode. */
   readonly isOpen: boolean
   readonly isDerived: boolean
+  /** All private names of its instances as text. */
+  readonly shape: string
 }
 
 export interface PrivatesOfClass extends RegisteredClass {
@@ -49,9 +51,10 @@ export function registerPrivates(
   has: RegisteredClass["has"],
   isOpen: boolean,
   isDerived: boolean,
+  shape = "",
 ): void {
   const prototype = descriptorOf(made, "prototype")?.value as object
-  weakMapSet(registeredClasses, prototype, { made, names, read, write, has, isOpen, isDerived })
+  weakMapSet(registeredClasses, prototype, { made, names, read, write, has, isOpen, isDerived, shape })
 }
 
 /** Classes of the realm itself with private names, as `URL`: by their prototype the name they travel under, and back. */
@@ -113,9 +116,9 @@ export function privatesOnChain(
   for (let link: object | null = prototype; link !== null && !isOpaque(link); link = prototypeOf(link)) {
     const known = weakMapGet(registeredClasses, link)
     if (known === undefined) continue
-    const { made, names, read, write, has, isOpen, isDerived } = known
+    const { made, names, read, write, has, isOpen, isDerived, shape } = known
     for (let at = found.length; at > 0; at--) found[at] = found[at - 1]!
-    found[0] = { made, names, read, write, has, isOpen, isDerived, className: nameOf(link) }
+    found[0] = { made, names, read, write, has, isOpen, isDerived, shape, className: nameOf(link) }
   }
   return found.length === 0 ? undefined : found
 }
@@ -138,6 +141,17 @@ class ParentOfOne {
 /** Whether an object with a class's private names can be made: the parent of a frozen class cannot be replaced for that moment. */
 export function canStandAside({ made, isDerived }: RegisteredClass): boolean {
   return !isDerived || isExtensible(made)
+}
+
+/** Has a class without a constructor of its own, which extends something, put its fields on an object that exists. */
+export function constructOn(object: object, made: object): void {
+  parentSlot.object = object
+  setPrototype(made, ParentOfOne)
+  try {
+    constructAs(made, newList(), made)
+  } finally {
+    parentSlot.object = undefined
+  }
 }
 
 /** An object with the private names of these classes, base first, and with nothing else. */

@@ -43,6 +43,7 @@ import { hideInserted } from "./function-text.ts"
 import { captureIntrinsics, type IntrinsicPlan } from "./intrinsic-references.ts"
 import { LazyGlobals } from "./lazy-globals.ts"
 import { defaultPreviewLimits, preview } from "./preview.ts"
+import { moveInstances, privatesPair, type Moved, type PrivatesPair } from "./moves.ts"
 import { OwnBindings } from "./own-bindings.ts"
 import {
   canStandAside,
@@ -64,7 +65,7 @@ import { makeWorkspace } from "./workspace.ts"
 import { privateLabel } from "../runtime/wire/values/decode-closures.ts"
 import { decodeBindings, decodeValue } from "../runtime/wire/values/decode.ts"
 import { encodeValue } from "../runtime/wire/values/encode.ts"
-import { encodeBindings } from "../runtime/wire/values/groups.ts"
+import { encodeBindings, reachedFrom } from "../runtime/wire/values/groups.ts"
 import type { Activation, Constructed, DecodeHooks, EncodeHooks } from "../runtime/wire/values/hooks.ts"
 
 /** Encoded bytes of the arguments of one tool call. */
@@ -180,13 +181,20 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
       return travelling === undefined ? undefined : `s:${travelling}`
     },
   }
+  /** While instances of a class that was declared again wait to be made again. */
+  let pairing: PrivatesPair | undefined
   // For values that leave the session: a name of this realm means nothing where they go, so what only a name could stand for stays.
   /** Bindings keep functions: their sources are committed with them. */
   const bindingHooks: EncodeHooks = {
     referenceOf: encodeHooks.referenceOf,
     classOf: encodeHooks.classOf!,
     keepsClosures: true,
-    privatesOf: (prototype) => privatesOnChain(prototype, nameOfClass, isRecordedProxy),
+    privatesOf(prototype) {
+      const found = privatesOnChain(prototype, nameOfClass, isRecordedProxy)
+      if (found === undefined || pairing === undefined) return found
+      for (let at = 0; at < found.length; at++) found[at] = pairing(found[at]!)
+      return found
+    },
   }
   const leavingHooks: EncodeHooks = {
     referenceOf: () => undefined,
@@ -703,6 +711,25 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
         names[names.length] = found
       })
       return names
+    },
+    /** Moves the instances that locals hold of classes which this eval declared again; `undefined` when there was none. */
+    moveInstances(): Moved | undefined {
+      const redefinitions = environment.takeRedefinitions()
+      if (redefinitions.length === 0) return undefined
+      const entries: { name: string; value: unknown }[] = []
+      environment.forEachLocal((found, value) => arrayPush(entries, { name: found, value }))
+      const { reached, ephemeral } = reachedFrom(entries, bindingHooks)
+      const moved = moveInstances(redefinitions, reached, (binding) => {
+        for (let at = 0; at < ephemeral.length; at++) if (ephemeral[at]!.name === binding) return true
+        return false
+      })
+      if (moved.remade.length > 0) pairing = privatesPair(redefinitions)
+      return moved
+    },
+    /** The instances that had to be made again were. */
+    endMove(): void {
+      pairing = undefined
+      environment.settle()
     },
     /** Encodes these locals. */
     encode(names: readonly string[]) {

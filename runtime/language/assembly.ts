@@ -380,6 +380,7 @@ export class Assembly {
     for (const { name, start } of members) {
       const stamp = closures.stampOfDeclared(start, name)
       if (stamp !== undefined) output.write(`;${stamp}`)
+      this.#fields(output, name, start, name)
     }
     output.write(`;return[${names.join(",")}]}},`)
   }
@@ -418,6 +419,9 @@ export class Assembly {
       } else if (keyword === "class") {
         this.#edits.open(start, `;${marker}${name}.i=`)
         this.#edits.terminate(end)
+        const fields = new Output(new Segments())
+        this.#fields(fields, name, start, `${marker}${name}.v`)
+        if (fields.text !== "") this.#edits.closeBody(end, `${fields.text};`)
       }
     }
     if (transform.firstRunning === body.length && hoisted.length === 0) return false
@@ -468,6 +472,26 @@ export class Assembly {
     if (stamp !== undefined) output.write(`${stamp};`)
   }
 
+  /** What a class that is declared again can put on instances of the one before. */
+  #fields(output: Output, name: string, start: number, made: string): void {
+    if (this.#isForced || this.#names.kind(name) === undefined) return
+    const found = this.#analysis.classes.find(({ site }) => site.start === start)
+    if (found === undefined) return
+    const fields = found.publicFields.map((field) => ({
+      ...field,
+      isFillable: field.isFillable && !placeBound.test(this.#edits.source.slice(field.start, field.end)),
+    }))
+    const missing = fields.filter(({ isFillable }) => !isFillable).map((field) => field.name)
+    const filled = fields.filter(({ isFillable }) => isFillable)
+    output.write(`;${this.#marker}0.fields(${JSON.stringify(name)},${made},${JSON.stringify(missing)},[`)
+    for (const field of filled) {
+      output.write(`{name:${JSON.stringify(field.name)},made:class extends null{`)
+      this.#edits.render(output, field.start, field.end)
+      output.write("\n}},")
+    }
+    output.write("])")
+  }
+
   #definition(candidate: Candidate, transform: Transform): CompiledDefinition {
     const { name, kind, lead, hoisted, hasPrivateNames, statement } = candidate
     const extra = this.#special.get(statement)
@@ -485,6 +509,9 @@ export class Assembly {
     }
   }
 }
+
+/** What only the class that it stands in gives a meaning to. */
+const placeBound = /#|\b(?:super|target|arguments)\b/
 
 /** A class that extends something is made at its statement when statements before it may have changed what it extends; so is what needs such a class at once. */
 function settleLateness(

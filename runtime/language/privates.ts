@@ -56,13 +56,13 @@ export class PrivateClasses {
     return mark + text + mark
   }
 
-  #registration({ names, brand, isOpen, isDerived }: ClassSite): string {
+  #registration({ names, brand, isOpen, isDerived, privateShape }: ClassSite): string {
     const [object, key, value] = [`${this.#marker}7`, `${this.#marker}8`, `${this.#marker}9`]
     const reads = names.map((name, at) => `case ${at}:return ${object}.#${name};`).join("")
     const writes = names.map((name, at) => `case ${at}:${object}.#${name}=${value};break;`).join("")
     return (
       `${this.#marker}3p(this,${JSON.stringify(names)},(${object},${key})=>{switch(${key}){${reads}}},` +
-      `(${object},${key},${value})=>{switch(${key}){${writes}}},${object}=>#${brand} in ${object},${isOpen},${isDerived})`
+      `(${object},${key},${value})=>{switch(${key}){${writes}}},${object}=>#${brand} in ${object},${isOpen},${isDerived},${JSON.stringify(privateShape)})`
     )
   }
 }

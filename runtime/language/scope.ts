@@ -102,6 +102,10 @@ export interface ClassSite {
   constructorAt: number
   /** Its constructor's parameters run no code. */
   isOpen: boolean
+  /** What private names instances have, as text: equal for classes whose instances can take each other's place. */
+  privateShape: string
+  /** Public fields with a plain name; those that can be made on an object which lacks them, with the range of the whole member. */
+  publicFields: { name: string; start: number; end: number; isFillable: boolean }[]
   /** Initialisers of instance fields; `name` is the one that an anonymous function or class takes from its field. */
   fields: { start: number; end: number; name: string | undefined }[]
 }
@@ -1088,6 +1092,8 @@ function classSiteOf(node: Class, owner: FunctionSite): ClassSite {
     brand: "",
     constructorAt: -1,
     isOpen: true,
+    privateShape: "",
+    publicFields: [],
     fields: [],
   }
   for (const member of node.body.body) {
@@ -1101,12 +1107,18 @@ function classSiteOf(node: Class, owner: FunctionSite): ClassSite {
       site.statics.push({ start, end, keep: isPrivate ? `static #${key.name};` : ";" })
     } else if (member.computed && key.type !== "Literal") site.keys.push({ start: key.start, end: key.end })
     if (member.static) continue
+    const isMethod = member.type === "MethodDefinition"
     if (key.type === "PrivateIdentifier") {
       if (site.brand === "") site.brand = key.name
+      site.privateShape += `#${key.name}${isMethod ? ` ${member.kind}` : ""};`
       if (member.type === "PropertyDefinition") site.names.push(key.name)
     }
     if (member.type === "PropertyDefinition") {
       const { value } = member
+      const plain = member.computed || key.type === "PrivateIdentifier" ? undefined : keyName(key)
+      if (plain !== undefined) {
+        site.publicFields.push({ name: plain, start, end, isFillable: value !== null && isFillable(value) })
+      }
       if (value === null) continue
       const isNamed = isAnonymousFunction(value) && bareValue(value).type === "ClassExpression"
       const name = isNamed && !member.computed ? keyName(key) : undefined
@@ -1119,9 +1131,52 @@ function classSiteOf(node: Class, owner: FunctionSite): ClassSite {
   return site
 }
 
+/** Whether an initialiser is a literal or a function: making it runs nothing. */
+function isFillable(value: Node): boolean {
+  const node = bareExpression(value)
+  switch (node.type) {
+    case "Literal":
+    case "FunctionExpression":
+    case "ArrowFunctionExpression":
+      return true
+    case "TemplateLiteral":
+      return node.expressions.length === 0
+    case "UnaryExpression":
+      return (node.operator === "void" || node.operator === "-") && bareExpression(node.argument).type === "Literal"
+    case "Identifier":
+      return node.name === "undefined"
+    case "ArrayExpression":
+      return node.elements.every(
+        (element) => element !== null && element.type !== "SpreadElement" && isFillable(element),
+      )
+    case "ObjectExpression":
+      return node.properties.every(
+        (property) =>
+          property.type === "Property" &&
+          (!property.computed || property.key.type === "Literal") &&
+          (property.method || property.kind !== "init" || isFillable(property.value)),
+      )
+    default:
+      return false
+  }
+}
+
+function bareExpression(node: Node): Node {
+  let inner = node
+  while (
+    inner.type === "ParenthesizedExpression" ||
+    inner.type === "TSAsExpression" ||
+    inner.type === "TSSatisfiesExpression" ||
+    inner.type === "TSNonNullExpression" ||
+    inner.type === "TSTypeAssertion"
+  )
+    inner = inner.expression
+  return inner
+}
+
 /** An overload signature or an optional method. */
-function isBodiless(node: Node): boolean {
-  return "body" in node && node.body === null
+function isBodiless(node: Node | null): boolean {
+  return node !== null && "body" in node && node.body === null
 }
 
 function isPlainParameter(node: Node): boolean {

@@ -35,8 +35,8 @@ export function readClass(decoder: ValueDecoder): object {
   }
   decoder.keep(made)
   const prototype = record.parts[0]!
-  if ((more & classListsOwn) !== 0) clear(made, true)
-  if ((more & classListsPrototype) !== 0) clear(prototype, false)
+  if ((more & classListsOwn) !== 0) clearOwn(made, true)
+  if ((more & classListsPrototype) !== 0) clearOwn(prototype, false)
   restoreFact(made, "name", name)
   restoreFact(made, "length", length)
   if ((more & classOwn) !== 0) decoder.pushGeneral(made)
@@ -59,7 +59,7 @@ export function readClass(decoder: ValueDecoder): object {
 }
 
 /** Everything that its text put there: what it has by now is told in full. */
-function clear(owner: object, isClass: boolean): void {
+function clearOwn(owner: object, isClass: boolean): void {
   const keys = ownKeysOf(owner)
   for (let at = 0; at < keys.length; at++) {
     const key = keys[at]!

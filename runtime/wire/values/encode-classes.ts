@@ -14,7 +14,7 @@ import {
   ownKeysOf,
   prototypeOf,
 } from "../../../stdlib/intrinsics.ts"
-import { isAsMade, partNumber, type ClassRecord } from "../../../stdlib/classes.ts"
+import { classIsAsMade, partNumber, type ClassRecord } from "../../../stdlib/classes.ts"
 import { functionName } from "../../../stdlib/brands.ts"
 import { factOf, isFact, problemOf, writeInPlace, writeScope } from "./encode-closures.ts"
 import { writeProperties } from "./encode-general.ts"
@@ -52,8 +52,8 @@ export function writeClass(encoder: ValueEncoder, made: object, record: ClassRec
   const parent = prototypeOf(prototype)
   const hasOwnParent = ownParent !== FunctionPrototype
   const hasParent = parent !== (isDerived ? null : ObjectPrototype)
-  const listsOwn = !isAsMade(record, made, false)
-  const listsPrototype = !isAsMade(record, made, true)
+  const listsOwn = !classIsAsMade(record, made, false)
+  const listsPrototype = !classIsAsMade(record, made, true)
   encoder.putOp(opClass)
   encoder.put(
     (listsOwn || hasOwnParent ? classOwn : 0) +

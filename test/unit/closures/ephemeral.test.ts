@@ -40,7 +40,20 @@ const kept: [what: string, source: string, expected: Record<string, string>][] =
   ["a const that is assigned", "const f = (() => { const k = 1; return () => { k = 2 } })()", { f: "function" }],
   ["a computed key", "const o = { ['a' + 1]: () => 1 }", { o: "function a1 (at o.a1)" }],
   ["direct eval", "const f = (() => { let n = 1; return () => eval('n') })()", { f: "function" }],
-  ["a local class", "const C = (() => class { m() {} })()", { C: "class" }],
+  ["a local class", "const C = (() => class { m() {} })()", {}],
+  [
+    "a class with private names of one around it",
+    "const C = (() => class A { #x = 1; m() { return class { read(a) { return a.#x } } } })(); let D = new C().m()",
+    { D: "class" },
+  ],
+  ["a class in a switch", "let C; switch (1) { case 1: let a = 1; C = class { m() { return a } } }", { C: "class C" }],
+  [
+    "a class whose static initialiser threw",
+    "let C; try { (class { static { C = this } static #n = (() => { throw 1 })() }) } catch {}",
+    { C: "class: its private name '#n' was never initialised" },
+  ],
+  ["a class in direct eval", "let C = eval('(class {})'); 0", { C: "class" }],
+  ["a static that is nothing without its process", "class S { static w = new WeakMap() }", { S: "a WeakMap (at S.w)" }],
   [
     "what a function captured",
     "const f = (() => { const map = new WeakMap(); return { f: () => map } })()",
