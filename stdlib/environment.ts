@@ -8,6 +8,18 @@ import { bindCell, Cell, restoreCell, savedOf, unbindCell } from "./cell.ts"
 import type { CellOwner, CellState, FreeValue, Saved } from "./cell.ts"
 import { cleanError } from "./messages.ts"
 import { classRecord, keyOf, stampClass } from "./classes.ts"
+import {
+  applyDecorators,
+  boundMember,
+  callPrivate,
+  decoratedState,
+  initField,
+  runClassExtras,
+  runFieldExtras,
+  runInstanceExtras,
+  runStaticExtras,
+} from "./decorators.ts"
+import { Resources } from "./disposal.ts"
 import type { Redefinition } from "./moves.ts"
 import { constructionMode, registerPrivates } from "./privates.ts"
 import {
@@ -176,6 +188,21 @@ export class Environment implements CellOwner {
       stampClass,
       fields: (name: string, made: object, missing: string[], filled: Redefinition["filled"]) => {
         this.#redefine(name, this.readAtStart(name)?.value, made, missing, filled)
+      },
+      lowered: {
+        __proto__: null,
+        state: decoratedState,
+        key: keyOf,
+        apply: applyDecorators,
+        init: initField,
+        extra: runFieldExtras,
+        extras: runInstanceExtras,
+        statics: runStaticExtras,
+        finish: runClassExtras,
+        call: callPrivate,
+        bound: boundMember,
+        env: () => new Resources(),
+        declared: (name: string, made: unknown) => this.#redefine(name, this.readAtStart(name)?.value, made),
       },
       keys: newList,
       key: keyOf,

@@ -42,6 +42,7 @@ import { recordAttributes } from "./attribute-record.ts"
 import { hideInserted } from "./function-text.ts"
 import { captureIntrinsics, type IntrinsicPlan } from "./intrinsic-references.ts"
 import { LazyGlobals } from "./lazy-globals.ts"
+import { addInitializer } from "./decorators.ts"
 import { defaultPreviewLimits, preview } from "./preview.ts"
 import { moveInstances, privatesPair, type Moved, type PrivatesPair } from "./moves.ts"
 import { OwnBindings } from "./own-bindings.ts"
@@ -391,6 +392,7 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
   })
   const tools = new RealmTools(bridge, encodeArguments)
   name("BindingsView", BindingsView)
+  name("addInitializer", addInitializer)
   name("Workspace", workspace.Workspace)
   name("Workspace.globals", workspace.globalsView)
   name("Workspace.classes", workspace.classesView)

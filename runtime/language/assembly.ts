@@ -160,6 +160,8 @@ export class Assembly {
     closures.open()
     this.#stampers = [closures.stampers, privates.stampers].filter((text) => text !== "").join(",")
     this.#keyVariables = closures.keyVariables
+    // What was caught is put right before anything else of the clause runs.
+    editCatches(this.#edits, this.#analysis, `${marker}0`, `${marker}2`, insertMark(marker))
     const marked = markCompletion(this.#program.body.map(bareStatement), this.#edits, `${marker}1`)
     const plan = { candidates: valued, own, firstRunning, isAsync: this.#analysis.isAsync }
     const transform = new Transform(this.#edits, this.#analysis, this.#names, plan, marker, marked)
@@ -188,14 +190,13 @@ export class Assembly {
     return ranges.toSorted((a, b) => a.start - b.start)
   }
 
-  /** Uses of our hooks: `import()`, `import.meta`, and the cleaning of what a `catch` caught. */
+  /** Uses of our hooks: `import()`, `import.meta` and what stands for our own functions. */
   #hooks(): void {
     const hooks = `${this.#marker}0`
-    const caught = `${this.#marker}2`
     for (const { start, end, form } of this.#analysis.dynamicImports) {
       this.#edits.replace(start, end, form === "call" ? `${hooks}.load` : `${hooks}.meta`)
     }
-    editCatches(this.#edits, this.#analysis, hooks, caught, insertMark(this.#marker))
+    editHelpers(this.#edits, this.#analysis, this.#marker)
   }
 
   /** Hands every reference to the definition whose text holds it; returns the rest. */
@@ -431,11 +432,17 @@ export class Assembly {
     )
     if (this.#stampers !== "") output.write(`,${this.#stampers}`)
     if (closures.statementsMayLive) output.write(`,${marker}6_run=1`)
+    if (this.#analysis.usesResources) output.write(`,${marker}u=${marker}0.lowered.env()`)
     const backs = this.#variables(output, transform)
     if (closures.statementsMayLive) backs.push(`${marker}6_run=0;`)
     for (const statement of hoisted) this.#hoistedFunction(output, statement, closures)
     if (backs.length > 0) output.write("try{")
+    if (this.#analysis.usesResources) output.write("try{")
     this.#edits.render(output, 0, this.#edits.source.length, holes)
+    if (this.#analysis.usesResources) {
+      const end = this.#analysis.isAsync ? `await ${marker}u.end()` : `${marker}u.end()`
+      output.write(`\n}catch(${marker}2){${marker}u.fail(${marker}2)}finally{${end}}`)
+    }
     output.write(backs.length > 0 ? `\n}finally{${backs.join("")}}` : "\n")
     output.write(`;return{v:${marker}1}}`)
     return true
@@ -525,6 +532,11 @@ function settleLateness(
   }
 }
 
+/** What stands for our own functions in a text that was made of what the engine does not have. */
+function editHelpers(edits: Edits, { helpers }: Analysis, marker: string): void {
+  for (const { start, end, how } of helpers) edits.replace(start, end, how === "using" ? `${marker}u` : `${marker}0.lowered`)
+}
+
 /** Has every `catch` put the message of what it caught right. */
 export function editCatches(edits: Edits, analysis: Analysis, hooks: string, caught: string, mark: string): void {
   for (const { param, paramEnd, name, body, bodyEnd } of analysis.catches) {
@@ -574,6 +586,7 @@ export function assembleSkeleton(
   }
   closures.close()
   privates.close()
+  editHelpers(edits, analysis, marker)
   editCatches(edits, analysis, `${marker}0`, `${marker}2`, insertMark(marker))
   for (const { start, end, form } of analysis.dynamicImports) {
     edits.replace(start, end, form === "call" ? `${marker}0.load` : `${marker}0.meta`)

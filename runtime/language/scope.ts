@@ -16,6 +16,7 @@ import {
   eraseTypeArguments,
   typeKeys,
 } from "./erase.ts"
+import { loweredName, usingAwaitName, usingName } from "./desugar.ts"
 import type { ArrowFunctionExpression, Class, Function, Node, Program } from "./parse.ts"
 
 export type Keyword = "let" | "const" | "var"
@@ -69,6 +70,10 @@ export interface Analysis {
   /** Whether something is left that types alone cannot explain (enum, namespace, parameter property, `import =`). */
   needsTransformer: Set<number>
   dynamicImports: { start: number; end: number; form: "call" | "meta" }[]
+  /** Uses of what stands for our own functions, in a text that `desugar.ts` made. */
+  helpers: { start: number; end: number; how: "lowered" | "using" }[]
+  /** The statements have resources of their own. */
+  usesResources: boolean
   /** Catch clauses: where the caught error's message can be cleaned. */
   catches: { param: number; paramEnd: number; name: string | undefined; body: number; bodyEnd: number }[]
   privateNames: Set<number>
@@ -253,6 +258,8 @@ class Walk {
     refused: [],
     needsTransformer: new Set(),
     dynamicImports: [],
+    helpers: [],
+    usesResources: false,
     catches: [],
     privateNames: new Set(),
     functions: [],
@@ -724,6 +731,7 @@ class Walk {
   #expression(node: Node): void {
     switch (node.type) {
       case "Identifier":
+        if (node.name.startsWith("$$_") && this.#helper(node)) break
         this.#refer(node.name, node.start, node.end, true, false)
         break
       case "Literal":
@@ -814,6 +822,16 @@ class Walk {
     }
   }
 
+  #helper({ name, start, end }: Extract<Node, { type: "Identifier" }>): boolean {
+    if (name === loweredName) this.#result.helpers.push({ start, end, how: "lowered" })
+    else if (name === usingName || name === usingAwaitName) {
+      this.#result.helpers.push({ start, end, how: "using" })
+      this.#result.usesResources = true
+      this.#result.isAsync ||= name === usingAwaitName
+    } else return false
+    return true
+  }
+
   #children(node: Node): void {
     const keys = childKeys.get(node.type)
     if (keys === undefined) return
@@ -881,7 +899,7 @@ class Walk {
       this.#refer(value.name, value.start, value.end, true, false).isShorthand = true
       return
     }
-    const key = node.computed ? undefined : keyName(node.key)
+    const key = node.computed && node.key.type !== "Literal" ? undefined : keyName(node.key)
     if (value.type === "FunctionExpression" && (node.method || node.kind !== "init")) {
       // A method's `__proto__` is a property, what we would write for it is not; and a computed key is not known before it runs.
       const isBound = key === undefined || key === "__proto__"

@@ -135,4 +135,5 @@ export const wellKnownSymbolNames: readonly string[] = [
   "unscopables",
   "dispose",
   "asyncDispose",
+  "metadata",
 ]
