@@ -371,6 +371,7 @@ export class Environment implements CellOwner {
   ): void {
     if (typeof from !== "function" || typeof to !== "function" || from === to) return
     if (classRecord(from) === undefined || classRecord(to) === undefined) return
+    for (let at = 0; at < this.#redefinitions.length; at++) if (this.#redefinitions[at]!.to === to) return
     arrayPush(this.#redefinitions, { name, from, to, missing, filled })
   }
 
@@ -433,6 +434,7 @@ export class Environment implements CellOwner {
     const { definition } = run.pending[name]!
     run.reached[index] = true
     const wasDefined = this.#definitions[name] !== undefined
+    this.#redefine(name, this.readAtStart(name)?.value, definition.value)
     this.#define(definition)
     if (wasDefined) arrayPush(run.redefined, name)
     if (wasDefined) this.#rebuildDependents(run, name)

@@ -506,7 +506,7 @@ export class Assembly {
     return {
       name,
       kind,
-      source: lead + this.#source.slice(span.start, span.end),
+      source: extra?.source ?? lead + this.#source.slice(span.start, span.end),
       span,
       dependencies: [...(transform.definitionReads.get(candidate) ?? [])],
       cells: [...(transform.definitionCells.get(candidate) ?? [])],

@@ -257,7 +257,7 @@ class Desugaring {
     const isDeclaration = node.type === "ClassDeclaration"
     const name = node.id?.name
     const lead = isDeclaration && name !== undefined ? `let ${name}=` : ""
-    this.edits.open(node.start, marked(`${lead}(()=>{const ${state}=${loweredName}.state();`))
+    this.edits.open(node.start, `${mark}${lead}(()=>{const ${state}=${loweredName}.state();`)
     const isReplaced = decorators.length > 0
     for (const [index, decorator] of decorators.entries()) {
       this.#at(decorator, index === 0 ? `${state}.d=[` : ",")
@@ -285,7 +285,7 @@ class Desugaring {
       before += given === undefined ? "(0," : `({[${JSON.stringify(given)}]:`
       after = (given === undefined ? ")" : `})[${JSON.stringify(given)}]`) + after
     }
-    this.edits.open(keywordAt, marked(before))
+    this.edits.open(keywordAt, before + mark)
     this.#body(node, state, elements, isReplaced ? (name ?? "") : undefined)
     this.edits.close(node.end, marked(after + (lead === "" ? "" : `;${loweredName}.declared(${JSON.stringify(name)},${name});`)))
   }
@@ -354,9 +354,9 @@ class Desugaring {
   #decorated(member: Member, state: string, index: number): void {
     const decorators = decoratorsOf(member)
     for (const [at, decorator] of decorators.entries()) {
-      this.#at(decorator, at === 0 ? `static[(${state}.l[${index}]=[` : ",")
+      this.#at(decorator, at === 0 ? `${mark}static[(${state}.l[${index}]=[` : ",")
     }
-    this.edits.close(decorators.at(-1)!.end, `],"$$_t")](){} `)
+    this.edits.close(decorators.at(-1)!.end, `],"$$_t")](){} ${mark}`)
     const { key, type } = member
     if (member.computed && type !== "AccessorProperty") {
       this.edits.open(key.start, marked(`${state}.k[${index}]=${loweredName}.key(`))
@@ -411,7 +411,7 @@ class Desugaring {
       this.edits.replace(
         at,
         node.key.end,
-        `get ${key}(){return ${read}}${lead}set ${key}($$_v){${write}}${lead}${field}`,
+        marked(`get ${key}(){return ${read}}${lead}set ${key}($$_v){${write}}${lead}${field}`),
       )
       return
     }
@@ -465,8 +465,9 @@ function elementKind(member: Member): string {
   return member.kind === "get" ? "getter" : member.kind === "set" ? "setter" : "method"
 }
 
+const mark = insertMark("$$_")
+
 function marked(text: string): string {
-  const mark = insertMark("$$_")
   return mark + text + mark
 }
 

@@ -513,7 +513,9 @@ class Walk {
         break
       case "TSImportEqualsDeclaration":
         if (node.importKind === "type") this.#eraseStatement(node)
-        else this.#transformer(node)
+        else if (node.moduleReference.type === "TSExternalModuleReference") {
+          this.#refuse(node, "`import … = require(…)` loads a CommonJS module, which a session does not do in this way")
+        } else this.#transformer(node)
         break
       case "TSEnumDeclaration":
       case "TSModuleDeclaration":
