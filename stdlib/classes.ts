@@ -28,6 +28,8 @@ export interface ClassRecord {
   /** Its prototype, the methods and accessors of that, and then the static ones. */
   readonly parts: readonly object[]
   readonly firstStatic: number
+  /** Its constructor may return another object than the one it was called for. */
+  readonly mayReturn: boolean
   /** It extends something. */
   readonly isDerived: boolean
   /** The keys of the class and of its prototype as it was made. */
@@ -80,6 +82,7 @@ export function stampClass(
   made: object,
   token: ScopeToken,
   number: number,
+  mayReturn: boolean,
   keys?: readonly (string | symbol)[],
   names: readonly string[] = noNames,
   read?: (index: number) => unknown,
@@ -102,6 +105,7 @@ export function stampClass(
     write,
     parts,
     firstStatic,
+    mayReturn,
     isDerived: prototypeOf(made) !== FunctionPrototype || prototypeOf(prototype) !== ObjectPrototype,
     staticKeys,
     prototypeKeys,
@@ -162,7 +166,8 @@ export function classIsAsMade(record: ClassRecord, made: object, isPrototype: bo
       if (writable !== false) return false
     } else if (get === undefined && set === undefined) {
       if (value !== parts[next++] || writable !== true) return false
-    } else if ((get !== undefined && get !== parts[next++]) || (set !== undefined && set !== parts[next++])) return false
+    } else if ((get !== undefined && get !== parts[next++]) || (set !== undefined && set !== parts[next++]))
+      return false
   }
   return true
 }

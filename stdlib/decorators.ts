@@ -145,12 +145,24 @@ function takenMethod(made: object, key: string, name: string): Fn | undefined {
   return method
 }
 
-function applyToElement(made: object, element: DecoratedElement, owner: object, state: ClassState, metadata: object): void {
+function applyToElement(
+  made: object,
+  element: DecoratedElement,
+  owner: object,
+  state: ClassState,
+  metadata: object,
+): void {
   const { kind, name, static: isStatic, private: isPrivate, index } = element
   const decorators = state.l![index]!
   const isField = kind === "field"
   const own = isPrivate ? undefined : descriptorOf(owner, name)
-  let current: unknown = isField ? undefined : isPrivate ? state.v[index] : kind === "accessor" ? own : ownPart(own!, kind)
+  let current: unknown = isField
+    ? undefined
+    : isPrivate
+      ? state.v[index]
+      : kind === "accessor"
+        ? own
+        : ownPart(own!, kind)
   let getter: unknown
   let setter: unknown
   if (kind === "accessor") {
@@ -263,7 +275,8 @@ function runAll(list: readonly Fn[] | undefined, self: unknown): void {
 export function initField(self: unknown, state: ClassState, index: number, given?: unknown): unknown {
   let value = given
   const list = state.i[index]
-  if (list !== undefined) for (let at = 0; at < list.length; at++) value = applyFunction(list[at], self, listOf([value]))
+  if (list !== undefined)
+    for (let at = 0; at < list.length; at++) value = applyFunction(list[at], self, listOf([value]))
   return value
 }
 

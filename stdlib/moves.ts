@@ -5,16 +5,7 @@
 // would run code are named. Private names belong to the class that made the object: an instance that has some is made again from its
 // bytes, with all that shares objects with it, once the caller has committed those (`remade`). Nothing here runs session code.
 import { classOfPart, classRecord, type ClassRecord } from "./classes.ts"
-import {
-  isExtensible,
-  MapOf,
-  mapGet,
-  mapSet,
-  newList,
-  objectHasOwn,
-  prototypeOf,
-  setPrototype,
-} from "./intrinsics.ts"
+import { isExtensible, MapOf, mapGet, mapSet, newList, objectHasOwn, prototypeOf, setPrototype } from "./intrinsics.ts"
 import { constructOn, privatesOfPrototype, type PrivatesOfClass } from "./privates.ts"
 import { isRecordedProxy } from "./proxy-record.ts"
 

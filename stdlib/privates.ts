@@ -8,16 +8,21 @@ import {
   deleteOwn,
   descriptorOf,
   FunctionPrototype,
+  functionToString,
   isExtensible,
   newList,
   ownKeysOf,
   prototypeOf,
   setPrototype,
+  stringIncludes,
   stringSlice,
   WeakMapOf,
   weakMapGet,
   weakMapSet,
 } from "./intrinsics.ts"
+
+import { classRecord } from "./classes.ts"
+import { isRecordedProxy } from "./proxy-record.ts"
 
 interface RegisteredClass {
   readonly made: object
@@ -55,6 +60,40 @@ export function registerPrivates(
 ): void {
   const prototype = descriptorOf(made, "prototype")?.value as object
   weakMapSet(registeredClasses, prototype, { made, names, read, write, has, isOpen, isDerived, shape })
+  if (isDerived && mayStray(made)) strayingClasses[strayingClasses.length] = { made, has }
+}
+
+/** Classes whose private names may be on objects that are no instances of them: what they extend may return any object. */
+const strayingClasses: { made: object; has: RegisteredClass["has"] }[] = newList()
+
+/** Whether a constructor gives the object that it was called for. Of a plain function nobody knows. */
+function givesOwnObject(constructor: object): boolean {
+  const record = classRecord(constructor)
+  return record === undefined
+    ? stringIncludes(functionToString(constructor as () => void), "[native code]")
+    : !record.mayReturn
+}
+
+function mayStray(made: object): boolean {
+  let parent = prototypeOf(made)
+  for (let depth = 0; parent !== null && parent !== FunctionPrototype && depth < 100; depth++) {
+    if (isRecordedProxy(parent) || !givesOwnObject(parent)) return true
+    parent = prototypeOf(parent)
+  }
+  return false
+}
+
+/** The class whose private names an object has without being an instance of it. */
+export function strayedFrom(object: object): object | undefined {
+  for (let at = 0; at < strayingClasses.length; at++) {
+    const { made, has } = strayingClasses[at]!
+    if (!has(object)) continue
+    const prototype = descriptorOf(made, "prototype")?.value as object
+    let link = isRecordedProxy(object) ? null : prototypeOf(object)
+    while (link !== null && link !== prototype && !isRecordedProxy(link)) link = prototypeOf(link)
+    if (link !== prototype) return made
+  }
+  return undefined
 }
 
 /** Classes of the realm itself with private names, as `URL`: by their prototype the name they travel under, and back. */

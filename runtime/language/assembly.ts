@@ -534,7 +534,8 @@ function settleLateness(
 
 /** What stands for our own functions in a text that was made of what the engine does not have. */
 function editHelpers(edits: Edits, { helpers }: Analysis, marker: string): void {
-  for (const { start, end, how } of helpers) edits.replace(start, end, how === "using" ? `${marker}u` : `${marker}0.lowered`)
+  for (const { start, end, how } of helpers)
+    edits.replace(start, end, how === "using" ? `${marker}u` : `${marker}0.lowered`)
 }
 
 /** Has every `catch` put the message of what it caught right. */

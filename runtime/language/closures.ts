@@ -332,10 +332,10 @@ export class Closures {
   }
 
   /** A class is stamped by a static block of its own, which runs before all others. */
-  #openClass(site: FunctionSite, { at, keys, staticNames }: ClassSite): void {
+  #openClass(site: FunctionSite, { at, keys, staticNames, mayReturn }: ClassSite): void {
     const [key, value] = [`${this.#marker}7`, `${this.#marker}8`]
     const number = this.#rangeOf(site).functions.get(site)
-    let text = `${this.#marker}3k(this,${this.#tokenOf(site)},${number}`
+    let text = `${this.#marker}3k(this,${this.#tokenOf(site)},${number},${mayReturn}`
     if (keys.length > 0 || staticNames.length > 0) text += `,${keys.length > 0 ? this.#keysName(site) : "void 0"}`
     if (staticNames.length > 0) {
       const reads = staticNames.map((name, index) => `case ${index}:return this.#${name};`).join("")

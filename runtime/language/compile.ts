@@ -118,7 +118,8 @@ function prepare(source: string): Prepared | { valid: false; errors: Problem[] }
     if ("message" in lowered)
       return { valid: false, errors: [{ ...lowered, start: sourceOf(lowered.start), end: sourceOf(lowered.end) }] }
     const again = parse(lowered.text)
-    if (!again.valid) return { valid: false, errors: moved(again.errors, (offset) => sourceOf(lowered.original(offset))) }
+    if (!again.valid)
+      return { valid: false, errors: moved(again.errors, (offset) => sourceOf(lowered.original(offset))) }
     program = again.program
     edits = new Edits(again.text)
     analysis = analyse(program, edits)

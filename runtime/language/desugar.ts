@@ -61,7 +61,9 @@ class Desugaring {
   program(program: Program): void {
     for (const statement of program.body) {
       const node =
-        statement.type === "ExportNamedDeclaration" && statement.declaration !== null ? statement.declaration : statement
+        statement.type === "ExportNamedDeclaration" && statement.declaration !== null
+          ? statement.declaration
+          : statement
       if (node.type === "VariableDeclaration" && isUsing(node)) {
         this.#keyword(node)
         const name = node.kind === "using" ? usingName : usingAwaitName
@@ -122,7 +124,10 @@ class Desugaring {
           node.body.init?.type === "VariableDeclaration" &&
           isUsing(node.body.init)
         )
-          this.#refuse(node, "A loop with `using` in its head cannot have a label; declare the resource before the loop")
+          this.#refuse(
+            node,
+            "A loop with `using` in its head cannot have a label; declare the resource before the loop",
+          )
         break
       case "VariableDeclarator":
         if (node.init !== null) this.#visit(node.init, node.id.type === "Identifier" ? node.id.name : undefined)
@@ -178,7 +183,9 @@ class Desugaring {
   // `using`
 
   #block(node: { start: number; end: number; body: Node[] }): void {
-    const resources = node.body.filter((each): each is Variables => each.type === "VariableDeclaration" && isUsing(each))
+    const resources = node.body.filter(
+      (each): each is Variables => each.type === "VariableDeclaration" && isUsing(each),
+    )
     if (resources.length === 0) {
       for (const statement of node.body) this.#visit(statement)
       return
@@ -287,7 +294,10 @@ class Desugaring {
     }
     this.edits.open(keywordAt, before + mark)
     this.#body(node, state, elements, isReplaced ? (name ?? "") : undefined)
-    this.edits.close(node.end, marked(after + (lead === "" ? "" : `;${loweredName}.declared(${JSON.stringify(name)},${name});`)))
+    this.edits.close(
+      node.end,
+      marked(after + (lead === "" ? "" : `;${loweredName}.declared(${JSON.stringify(name)},${name});`)),
+    )
   }
 
   /** Where `class`, or `abstract` in front of it, begins. */

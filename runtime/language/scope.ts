@@ -105,13 +105,15 @@ export interface ClassSite {
   brand: string
   /** Where the body of its constructor begins; -1 when it has none. */
   constructorAt: number
-  /** Its constructor's parameters run no code. */
+  /** Its constructor's parameters are names, with or without a default. */
   isOpen: boolean
+  /** Its constructor may return another object than the one it was called for. */
+  mayReturn: boolean
   /** What private names instances have, as text: equal for classes whose instances can take each other's place. */
   privateShape: string
   /** Public fields with a plain name; those that can be made on an object which lacks them, with the range of the whole member. */
   publicFields: { name: string; start: number; end: number; isFillable: boolean }[]
-  /** Initialisers of instance fields; `name` is the one that an anonymous function or class takes from its field. */
+  /** Initialisers of instance fields, and defaults of the constructor's parameters; `name` is the one that an anonymous function or class takes from its field. */
   fields: { start: number; end: number; name: string | undefined }[]
 }
 
@@ -1112,6 +1114,7 @@ function classSiteOf(node: Class, owner: FunctionSite): ClassSite {
     brand: "",
     constructorAt: -1,
     isOpen: true,
+    mayReturn: false,
     privateShape: "",
     publicFields: [],
     fields: [],
@@ -1145,7 +1148,17 @@ function classSiteOf(node: Class, owner: FunctionSite): ClassSite {
       site.fields.push({ start: value.start, end: value.end, name })
     } else if (member.type === "MethodDefinition" && member.kind === "constructor" && member.value.body !== null) {
       site.constructorAt = member.value.body.start + 1
+      site.mayReturn = hasReturn(member.value.body)
       site.isOpen = member.value.params.every(isPlainParameter)
+      for (const parameter of member.value.params) {
+        if (parameter.type !== "AssignmentPattern" || parameter.left.type !== "Identifier") continue
+        const { left, right } = parameter
+        site.fields.push({
+          start: right.start,
+          end: right.end,
+          name: isAnonymousFunction(right) ? left.name : undefined,
+        })
+      }
     }
   }
   return site
@@ -1194,12 +1207,27 @@ function bareExpression(node: Node): Node {
   return inner
 }
 
+/** Whether code returns something, functions inside it aside. */
+function hasReturn(node: Node): boolean {
+  if (node.type === "ReturnStatement") return node.argument !== null
+  if (node.type === "FunctionExpression" || node.type === "FunctionDeclaration" || node.type === "ClassDeclaration")
+    return false
+  if (node.type === "ArrowFunctionExpression" || node.type === "ClassExpression") return false
+  for (const key of childKeys.get(node.type) ?? []) {
+    const child = (node as unknown as Record<string, Node | (Node | null)[] | null | undefined>)[key]
+    if (child === null || child === undefined) continue
+    for (const each of Array.isArray(child) ? child : [child]) if (each !== null && hasReturn(each)) return true
+  }
+  return false
+}
+
 /** An overload signature or an optional method. */
 function isBodiless(node: Node | null): boolean {
   return node !== null && "body" in node && node.body === null
 }
 
 function isPlainParameter(node: Node): boolean {
+  if (node.type === "AssignmentPattern") return node.left.type === "Identifier"
   return node.type === "Identifier" || (node.type === "RestElement" && node.argument.type === "Identifier")
 }
 

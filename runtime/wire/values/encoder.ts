@@ -30,7 +30,7 @@ import {
   Uint8ArrayOf,
   type Primitive,
 } from "../../../stdlib/intrinsics.ts"
-import type { PrivatesOfClass } from "../../../stdlib/privates.ts"
+import { strayedFrom, type PrivatesOfClass } from "../../../stdlib/privates.ts"
 import type { SourceRecord } from "../../../stdlib/stamp.ts"
 import { candidateBrand, functionName, hasLongChain, opaqueBuiltin, type Brand } from "../../../stdlib/brands.ts"
 import { isRecordedProxy } from "../../../stdlib/proxy-record.ts"
@@ -249,7 +249,11 @@ export class ValueEncoder {
     }
     if (this.exceeds(2)) return
     const made = this.#keepsClasses ? classOfPart(object) : undefined
-    if (made !== undefined) writePart(this, object, made)
+    const strayed = strayedFrom(object)
+    if (strayed !== undefined) {
+      const name = functionName(strayed) || "a class"
+      this.writeEphemeral(object, `an object with the private names of ${name}, which it is no instance of`)
+    } else if (made !== undefined) writePart(this, object, made)
     else if (isRecordedProxy(object)) writeProxy(this, object)
     else if (this.hooks.isProxy?.(object) === true) this.writeEphemeral(object, "a proxy")
     else if (typeof object === "function") writeFunction(this, object)

@@ -102,7 +102,8 @@ export function reachedFrom(
   })
   for (let i = 0; i < scanned.length; i++) {
     const found = firstEphemeral(scanned[i]!, hooks)
-    if (found !== undefined) ephemeral[ephemeral.length] = { name: scanned[i]!.name, what: found.what, path: found.path }
+    if (found !== undefined)
+      ephemeral[ephemeral.length] = { name: scanned[i]!.name, what: found.what, path: found.path }
   }
   return { reached, ephemeral }
 }

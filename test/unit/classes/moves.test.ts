@@ -30,11 +30,7 @@ const cases: Case[] = [
     what: "a new field that only code could fill",
     before: "class P { x = 1 }; let p = new P(); const held = { p }",
     again: "class P { x = 1; id = Math.random(); bare; constructor(readonly owner: string) {} }",
-    stale: [
-      "held (P: 'bare' has no value)",
-      "held (P: 'id' has no value)",
-      "held (P: 'owner' has no value)",
-    ],
+    stale: ["held (P: 'bare' has no value)", "held (P: 'id' has no value)", "held (P: 'owner' has no value)"],
     ask: "['id' in p, p.x, p instanceof P, held.p === p]",
     answer: [false, 1, true, true],
   },
@@ -79,7 +75,8 @@ const cases: Case[] = [
   },
   {
     what: "a subclass with private names",
-    before: "class A { a() { return 'old' } } class B extends A { #n = 1; b() { return this.#n++ + this.a() } }; const b = new B(); b.b()",
+    before:
+      "class A { a() { return 'old' } } class B extends A { #n = 1; b() { return this.#n++ + this.a() } }; const b = new B(); b.b()",
     again: "class A { a() { return 'new' } }",
     ask: "[b.b(), b instanceof A, b instanceof B]",
     answer: ["2new", true, true],
@@ -118,8 +115,10 @@ const cases: Case[] = [
   },
   {
     what: "errors and maps",
-    before: "class E extends Error { say() { return 'old' + this.message } } class M extends Map { sum() { return 0 } }; const e = new E('x'), m = new M([[1, 2]])",
-    again: "class E extends Error { code = 5; say() { return 'new' + this.message } } class M extends Map { sum() { return [...this.values()][0] } }",
+    before:
+      "class E extends Error { say() { return 'old' + this.message } } class M extends Map { sum() { return 0 } }; const e = new E('x'), m = new M([[1, 2]])",
+    again:
+      "class E extends Error { code = 5; say() { return 'new' + this.message } } class M extends Map { sum() { return [...this.values()][0] } }",
     ask: "[e.say(), e.code, e instanceof E, m.sum(), m instanceof M]",
     answer: ["newx", 5, true, 2, true],
   },
@@ -145,7 +144,9 @@ describe.each([
 
 test("several in a row, and a binding that only lives in the realm", async () => {
   const session = new ResidentSession()
-  await session.run("class P { #n = 1; m() { return this.#n } }; const p = new P(); const bound = { p: new P(), w: new WeakMap() }")
+  await session.run(
+    "class P { #n = 1; m() { return this.#n } }; const p = new P(); const bound = { p: new P(), w: new WeakMap() }",
+  )
   const { delta } = await session.eval("class P { #n = 2; m() { return -this.#n } }")
   expect((delta.stale ?? []).toSorted()).toEqual([
     "bound (still an earlier P: an instance cannot be made again (in 'bound'))",
@@ -153,6 +154,7 @@ test("several in a row, and a binding that only lives in the realm", async () =>
   ])
   expect(await session.run("[p.m(), bound.p.m(), new P().m()]")).toEqual([1, 1, -2])
   await session.run("class Q { a = 1 }; let q = new Q()")
-  for (const version of [2, 3, 4]) await session.run(`class Q { a = 1; v${version} = ${version}; v() { return ${version} } }`)
+  for (const version of [2, 3, 4])
+    await session.run(`class Q { a = 1; v${version} = ${version}; v() { return ${version} } }`)
   expect(await session.run("[q.v(), q]")).toEqual([4, { a: 1, v2: 2, v3: 3, v4: 4 }])
 })

@@ -61,7 +61,7 @@ const kept: [what: string, source: string, expected: Record<string, string>][] =
   ],
   [
     "private names whose constructor runs code",
-    "class A { #x = 1; constructor(n = Date.now()) { this.#x = n } } let a = new A(); let sub = new (class extends A {})()",
+    "class A { #x = 1; constructor({ n } = { n: Date.now() }) { this.#x = n } } let a = new A(); let sub = new (class extends A {})()",
     { a: "an instance of A, which has private names", sub: "an instance of a class, which has private names" },
   ],
   [
@@ -73,6 +73,19 @@ const kept: [what: string, source: string, expected: Record<string, string>][] =
     "private names that hold something",
     "class H { #w = { in: [new WeakMap()] } } let h = [new H()]",
     { h: "a WeakMap (at h[0]{private H.#w}.in[0])" },
+  ],
+  [
+    "private names on an object of another class",
+    "class P { constructor(o) { return o } } class S extends P { #n = 1; static has(o) { return #n in o } } let plain = { a: 1 }, list = [1]; new S(plain); new S(list); let fine = { a: 1 }",
+    {
+      list: "an object with the private names of S, which it is no instance of",
+      plain: "an object with the private names of S, which it is no instance of",
+    },
+  ],
+  [
+    "private names put on by a plain function",
+    "function P(o) { return o } class S extends P { #n = 1 } let m = new S(new Map())",
+    { m: "an object with the private names of S, which it is no instance of" },
   ],
   ["an object made of a prototype only", "class A { #x = 1 } let a = Object.create(A.prototype)", {}],
   ["a function on a native function", "const f = Function('return 1')", { f: "function anonymous" }],
