@@ -7,6 +7,7 @@ import {
   ErrorOf,
   hiddenValue,
   newList,
+  PromiseOf,
   realmGlobal,
   symbolAsyncDispose,
   symbolDispose,
@@ -19,6 +20,9 @@ interface Resource {
   readonly dispose: unknown
   readonly isAsync: boolean
 }
+
+/** What `await` is given where only its turn of the loop is wanted. */
+const nothingYet = new PromiseOf<void>((resolve) => resolve())
 
 type SuppressedErrorClass = new (error: unknown, suppressed: unknown, message?: string) => Error
 
@@ -99,7 +103,7 @@ export class Resources {
         }
         if (!resource.isAsync && isOwed) {
           isOwed = false
-          await undefined
+          await nothingYet
         }
         const result = applyFunction(resource.dispose, resource.value, newList())
         if (!resource.isAsync) continue
