@@ -4,6 +4,7 @@
 // blanking types cannot explain to a transformer, and assemble.
 import { assembleSkeleton, Assembly } from "./assembly.ts"
 import type { CompiledUnit, Place, Prepared, SkeletonUnit } from "./assembly.ts"
+import { declarationDigests } from "./canonical.ts"
 import type { SiteSource } from "./closures.ts"
 import { desugar } from "./desugar.ts"
 import type { DefinitionKind } from "./definition.ts"
@@ -34,8 +35,15 @@ export function compile(source: string, names: NameTable, options: CompileOption
     const { line, column } = (lines ??= new LineTable(source)).position(offset)
     return { filename, line: line + firstLine - 1, column }
   }
-  return new Assembly(source, prepared, names, filename, locate, false).unit()
+  const unit = new Assembly(source, prepared, names, filename, locate, noNames).unit()
+  if (unit.definitions.length > 0) {
+    const digests = declarationDigests(prepared.written)
+    for (const definition of unit.definitions) definition.digest = digests.get(definition.name) ?? ""
+  }
+  return unit
 }
+
+const noNames: ReadonlySet<string> = new Set()
 
 /** A definition of the session that a new realm needs: its text as it was compiled, and where that text stands. */
 export interface KeptDefinition {
@@ -45,6 +53,8 @@ export interface KeptDefinition {
   filename: string
   line: number
   column: number
+  /** Making it runs code of its own: others reach it through its cell. */
+  isData?: boolean | undefined
 }
 
 /**
@@ -79,7 +89,8 @@ export function compileDefinitions(
       column: isFirstLine ? definition.column + column - first.column : column,
     }
   }
-  return new Assembly(source, prepared, names, filename, locate, true).unit()
+  const data = new Set(definitions.filter(({ isData }) => isData).map(({ name }) => name))
+  return new Assembly(source, prepared, names, filename, locate, data, true).unit()
 }
 
 /** What makes the functions of a source again in a realm that has never seen it. */
@@ -92,7 +103,7 @@ export function compileSkeleton(source: SiteSource, filename: string): SkeletonU
 type Problem = { message: string; start: number; end: number }
 
 /** Parses and analyses; where types cannot simply be blanked, what the transformer makes of the text is parsed instead. */
-function prepare(source: string): Prepared | { valid: false; errors: Problem[] } {
+export function prepare(source: string): Prepared | { valid: false; errors: Problem[] } {
   const parsed = parse(source)
   if (!parsed.valid) return parsed
   const { shift } = parsed
@@ -129,7 +140,7 @@ function prepare(source: string): Prepared | { valid: false; errors: Problem[] }
   if (analysis.refused.length > 0) {
     return { valid: false, errors: moved(analysis.refused, original) }
   }
-  return { valid: true, program, edits, analysis, special, original }
+  return { valid: true, program, written: parsed.program, shift, edits, analysis, special, original }
 }
 
 function moved(problems: readonly Problem[], original: (offset: number) => number): Problem[] {
