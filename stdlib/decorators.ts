@@ -194,7 +194,7 @@ function applyToElement(
       putOwn(value as object, "get", getter)
       putOwn(value as object, "set", setter)
     }
-    const result = applyFunction(functionOf(decorators[at]), undefined, listOf([value, context])) as unknown
+    const result = applyFunction(functionOf(decorators[at]), undefined, listOf([value, context]))
     adding.list = undefined
     if (kind === "accessor") {
       if (result === undefined) continue

@@ -305,6 +305,6 @@ function wellKnown(name: string): symbol {
   if (typeof known === "symbol") return known
   const made = Symbol(`Symbol.${name}`)
   const fixed = { __proto__: null, value: made, writable: false, enumerable: false, configurable: false }
-  defineOwn(Symbol, name, fixed as PropertyDescriptor)
+  defineOwn(Symbol, name, fixed)
   return made
 }

@@ -69,9 +69,7 @@ const strayingClasses: { made: object; has: RegisteredClass["has"] }[] = newList
 /** Whether a constructor gives the object that it was called for. Of a plain function nobody knows. */
 function givesOwnObject(constructor: object): boolean {
   const record = classRecord(constructor)
-  return record === undefined
-    ? stringIncludes(functionToString(constructor as () => void), "[native code]")
-    : !record.mayReturn
+  return record === undefined ? stringIncludes(functionToString(constructor), "[native code]") : !record.mayReturn
 }
 
 function mayStray(made: object): boolean {

@@ -88,8 +88,7 @@ class Desugaring {
         return
       case "BlockStatement":
       case "StaticBlock":
-      case "FunctionBody" as never:
-        this.#block(node as Extract<Node, { type: "BlockStatement" }>)
+        this.#block(node)
         return
       case "SwitchStatement":
         for (const { consequent } of node.cases) {
@@ -134,7 +133,7 @@ class Desugaring {
         this.#visit(node.id)
         return
       case "AssignmentExpression":
-        this.#visit(node.left as Node)
+        this.#visit(node.left)
         this.#visit(node.right, node.left.type === "Identifier" ? node.left.name : undefined)
         return
       case "AssignmentPattern":
