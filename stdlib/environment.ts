@@ -366,9 +366,21 @@ export class Environment implements CellOwner {
     return names
   }
 
-  takeRedefinitions(): Redefinition[] {
-    const taken = this.#redefinitions
-    if (taken.length > 0) this.#redefinitions = newList()
+  /** Classes that took the place of others in the eval that has just ended; one whose statement was never reached did not. */
+  takeRedefinitions(): readonly Redefinition[] {
+    const noted = this.#redefinitions
+    if (noted.length === 0) return nothing
+    this.#redefinitions = newList()
+    const taken: Redefinition[] = newList()
+    for (let at = noted.length - 1; at >= 0; at--) {
+      const { name, to } = noted[at]!
+      // One may have taken the place of the next.
+      let isInForce = this.read(name) === to
+      for (let later = 0; later < taken.length; later++) isInForce ||= taken[later]!.from === to
+      if (!isInForce) continue
+      for (let index = taken.length; index > 0; index--) taken[index] = taken[index - 1]!
+      taken[0] = noted[at]!
+    }
     return taken
   }
 

@@ -153,6 +153,9 @@ test("several in a row, and a binding that only lives in the realm", async () =>
     "p (still an earlier P: an instance cannot be made again (in 'bound'))",
   ])
   expect(await session.run("[p.m(), bound.p.m(), new P().m()]")).toEqual([1, 1, -2])
+  // A declaration that is never reached moves nothing.
+  expect((await session.eval("throw 1; class P { #n = 9; m() { return 'never' } }")).status).toBe("threw")
+  expect(await session.run("[p.m(), new P().m()]")).toEqual([1, -2])
   await session.run("class Q { a = 1 }; let q = new Q()")
   for (const version of [2, 3, 4])
     await session.run(`class Q { a = 1; v${version} = ${version}; v() { return ${version} } }`)
