@@ -719,13 +719,19 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
 
     // An eval
 
-    /** Runs a unit; true when it ended at once, false when its promise is pending. A nested one runs inside the one under way. */
+    /**
+     * Runs a unit; true when it ended at once, false when its promise is pending. A nested one runs inside the one under way. `callTable`: the
+     * arguments with which its result, which `called` names, is called.
+     */
     start(
       unit: Unit,
       names: readonly string[],
       privates: readonly boolean[],
       sourceList: readonly Primitive[],
       isNested: boolean,
+      called = "",
+      callTable?: readonly Primitive[],
+      callChunks?: readonly Uint8Array[],
     ): boolean {
       if (isNested) arrayPush(around, run!)
       else {
@@ -735,6 +741,9 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
       notePrivateNames(names, privates)
       adoptSources(unit.sites, sourceList)
       run = environment.start(unit, isNested)
+      if (callTable !== undefined) {
+        environment.callResult(run, called, decodeValue(callTable, callChunks!, decodeHooks) as unknown[])
+      }
       if (run.state.how !== "running") return true
       run.ended = () => {
         bridge.call(opSettled)

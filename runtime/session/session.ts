@@ -7,21 +7,22 @@ import { NacreError } from "../errors.ts"
 import type { Tenant, WorkerSlot } from "../host/worker-slot.ts"
 import { checkMilliseconds, refuseUnknown } from "../options.ts"
 import type { RevisionRecord } from "../module/revision.ts"
-import { Shell } from "../shell/shell.ts"
+import { Shell, callArguments } from "../shell/shell.ts"
 import type { EvalOptions, ShellContext, ShellSession } from "../shell/shell.ts"
 import { callingSession, sessionKey } from "../shell/tool-calls.ts"
 import type { Tool } from "../shell/tool-calls.ts"
 import type { RealmUpdate } from "../wire/schema.ts"
+import { encodeForSession } from "../wire/values/embedder.ts"
 import { SessionBindings } from "./bindings.ts"
 import type { Outcome } from "./outcome.ts"
 import { SessionChanges } from "./changes.ts"
-import type { Change, Committed, ExportedRevision, Proposed, Rejected } from "./changes.ts"
+import type { Change, Committed, ExportedRevision, Proposed, Rejected, UnwrapChange, WrapChange } from "./changes.ts"
 import { SessionState, copyState, historySince, loseRealm, restoreState, takeChanges } from "./state.ts"
 
 export const sessionKinds = ["repl", "mcp", "lsp", "ide", "attach", "service", "unknown"] as const
 export type SessionKind = (typeof sessionKinds)[number]
 
-const evalOptionNames: readonly (keyof EvalOptions)[] = [
+const evalOptionNames: readonly (keyof EvalOptions & string)[] = [
   "timeoutMs",
   "atomic",
   "signal",
@@ -33,6 +34,14 @@ const evalOptionNames: readonly (keyof EvalOptions)[] = [
 ]
 
 const noOptions: EvalOptions = {}
+
+/** What `callBinding` takes. */
+export interface BindingCall extends Pick<EvalOptions, "timeoutMs" | "atomic" | "signal" | "onOutput" | "principal"> {
+  name: string
+  args?: unknown[]
+}
+
+export type CandidateEvalOptions = Pick<EvalOptions, "timeoutMs" | "onOutput" | "file" | "line">
 
 export type SubmittedChange = Change & Pick<EvalOptions, "timeoutMs" | "onOutput" | "signal">
 
@@ -282,10 +291,59 @@ export class Session implements Tenant, ShellSession {
     return this.#moduleChanges.commit(candidate, options)
   }
 
+  /**
+   * Runs code as if a candidate were in force, on what the session holds now: in a realm of its own that is thrown away, also while an eval is
+   * under way. Nothing of it is kept; it can call no tools and write no globals.
+   */
+  async evaluateCandidate(candidate: string, source: string, options: CandidateEvalOptions = {}): Promise<Outcome> {
+    this.#checkOpen()
+    this.#checkEval(source, options)
+    return this.#moduleChanges.evaluate(candidate, this.#context.nextEvalId(), source, options)
+  }
+
   /** Forgets a candidate; resolves with whether there was one. */
   async abandonChange(candidate: string): Promise<boolean> {
     this.#checkOpen()
     return this.#moduleChanges.abandon(candidate)
+  }
+
+  /**
+   * Puts a function around a definition: `source` is an expression for `(inner: T) => T`. Everything that uses the name uses the wrapped one from
+   * then on. The same key replaces it where it is, a new one is outermost; wrappers stay when the definition is submitted anew.
+   */
+  async wrapBinding(wrapper: WrapChange): Promise<Committed | Rejected> {
+    this.#checkOpen()
+    return this.#moduleChanges.wrap(wrapper)
+  }
+
+  /** Takes one wrapper of a definition away, or without a key all of them. */
+  async unwrapBinding(change: UnwrapChange): Promise<Committed | Rejected> {
+    this.#checkOpen()
+    return this.#moduleChanges.unwrap(change)
+  }
+
+  /** The wrappers of a definition, the innermost one first. */
+  wrappers(name: string): { key: string; source: string }[] {
+    this.#checkOpen()
+    const { wrappers = [] } = this.state.definitions.get(name) ?? {}
+    return wrappers.map(({ key, source }) => ({ key, source }))
+  }
+
+  /**
+   * Calls what a name means when its turn comes, and is an eval in everything else: a loop of the embedder's that calls a binding sees its
+   * redefinition at the next call. Arguments are data; they are copied.
+   */
+  callBinding(call: BindingCall): Promise<Outcome> {
+    try {
+      const { name, args = [], ...options } = call
+      if (typeof name !== "string" || !/^[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*$/u.test(name)) {
+        throw new NacreError("invalid_options", `name of a call must be an identifier, not ${JSON.stringify(name)}.`)
+      }
+      if (!Array.isArray(args)) throw new NacreError("invalid_options", "args of a call must be an array.")
+      return this.eval(name, { ...options, [callArguments]: encodeForSession(args) })
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
 
   /** Publishes a new revision with the definitions of an earlier one; the session's locals stay. Fails with `revision_not_found`. */

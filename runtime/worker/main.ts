@@ -191,7 +191,9 @@ class Worker {
     this.#current = evl
     this.#running.set(message.seq, evl)
     evl.compiled = compiled
-    const hasEnded = this.#als.run(message.seq, () => resident.start(compiled, message.source, message.file))
+    const hasEnded = this.#als.run(message.seq, () =>
+      resident.start(compiled, message.source, message.file, false, message.args),
+    )
     evl.times.ranAt = performance.now()
     // Where no code of the session can start anything that runs by itself, the turn that is due would pass with nothing in it.
     if (hasEnded && !evl.hasPending && !resident.mayGoOn) return this.#afterTurn(evl)

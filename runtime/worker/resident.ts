@@ -164,7 +164,7 @@ export class Resident implements NameTable {
   // An eval
 
   /** Starts a compiled submission; true when it ended at once. Must be called inside the eval's async context. */
-  start({ unit, script }: Compiled, source: string, file: string, isNested = false): boolean {
+  start({ unit, script }: Compiled, source: string, file: string, isNested = false, args?: Uint8Array): boolean {
     const made = this.#made(unit, script, file)
     for (const name of unit.captures) this.#captured.add(name)
     this.#look(source)
@@ -177,7 +177,17 @@ export class Resident implements NameTable {
     const names = isPlain ? none : this.realm.list(definitions.map((it) => it.name))
     const privates = isPlain ? none : this.realm.list(definitions.map((it) => it.hasPrivateNames))
     const facts = sources.length === 0 ? none : this.realm.list(this.#facts(unit, file))
-    return api.start(made as Parameters<typeof api.start>[0], names, privates, facts, isNested)
+    const call = args === undefined ? undefined : this.realm.table(args)
+    return api.start(
+      made as Parameters<typeof api.start>[0],
+      names,
+      privates,
+      facts,
+      isNested,
+      call === undefined ? "" : source,
+      call?.table,
+      call?.chunks,
+    )
   }
 
   /** Ends a nested eval: what it changed stands, and is committed with the eval around it. */
@@ -884,7 +894,7 @@ function codeOf(definition: Definition | undefined): Definition | undefined {
 function keptOf(records: readonly DefinitionRecord[]): KeptDefinition[] {
   return records
     .filter(({ kind }) => !isType(kind))
-    .map(({ name, kind, source, file, line, column, isData }) => ({
+    .map(({ name, kind, source, file, line, column, isData, wrappers }) => ({
       name,
       kind: kind as KeptDefinition["kind"],
       source,
@@ -892,6 +902,7 @@ function keptOf(records: readonly DefinitionRecord[]): KeptDefinition[] {
       line,
       column,
       isData,
+      wrappers: wrappers?.map((it) => ({ source: it.source, filename: it.file, line: it.line, column: it.column })),
     }))
 }
 
