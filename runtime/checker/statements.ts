@@ -1,0 +1,121 @@
+// The statements of a submission: checked after its declarations, in a module that sees all of them, and asked what locals they leave.
+import ts from "typescript"
+import type { Diagnostic, LocalText } from "./declarations.ts"
+import { diagnosticsOf } from "./diagnostics.ts"
+import { statementsFile } from "./layout.ts"
+import type { Layout, Statements } from "./layout.ts"
+import { parseFile } from "./library.ts"
+import { assignedNames, freeNames, topLevelNames } from "./names.ts"
+
+export interface StatementsText {
+  readonly text: string
+  /** How much longer `text` is before what was given begins. */
+  readonly shift: number
+  readonly names: ReadonlySet<string>
+  readonly own: ReadonlySet<string>
+  /** Names that a plain assignment writes. */
+  readonly assigned: ReadonlySet<string>
+}
+
+/** `undefined` when there are none. An object literal is read as one, as in an eval. */
+export function readStatements(source: string): StatementsText | undefined {
+  if (source.trim() === "") return undefined
+  const isObject = /^\s*\{/.test(source) && isObjectLiteral(source)
+  const text = isObject ? `(${source.replace(/;\s*$/, (tail) => tail.replace(";", " "))}\n)` : source
+  const file = parseFile(statementsFile, text)
+  const own = topLevelNames(file)
+  const assigned = new Set([...assignedNames(file)].filter((name) => !own.has(name)))
+  return { text, shift: isObject ? 1 : 0, names: freeNames(file), own, assigned }
+}
+
+/** As the session's own parser decides: what reads better as an object, or is no block. */
+function isObjectLiteral(source: string): boolean {
+  const block = parseFile(statementsFile, source)
+  const literal = parseFile(statementsFile, `(${source.replace(/;\s*$/, "")}\n)`)
+  const [only, ...more] = literal.statements
+  const isOne =
+    more.length === 0 &&
+    problemCount(literal) === 0 &&
+    only !== undefined &&
+    ts.isExpressionStatement(only) &&
+    ts.isParenthesizedExpression(only.expression) &&
+    ts.isObjectLiteralExpression(only.expression.expression)
+  if (!isOne) return false
+  if (problemCount(block) > 0) return true
+  const [first, ...rest] = block.statements
+  if (first === undefined || !ts.isBlock(first) || !rest.every(ts.isEmptyStatement)) return false
+  if (first.statements.length > 1) return false
+  const [inner] = first.statements
+  if (inner === undefined) return true
+  if (ts.isLabeledStatement(inner)) return ts.isExpressionStatement(inner.statement)
+  return ts.isExpressionStatement(inner) && areNames(inner.expression)
+}
+
+function areNames(node: ts.Expression): boolean {
+  if (ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.CommaToken)
+    return areNames(node.left) && areNames(node.right)
+  return ts.isIdentifier(node)
+}
+
+function problemCount(file: ts.SourceFile): number {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the parser keeps them here; a program would only hand them out
+  return (file as unknown as { parseDiagnostics: readonly unknown[] }).parseDiagnostics.length
+}
+
+export function checkStatements(
+  program: ts.Program,
+  layout: Layout,
+  { text, shift, own }: StatementsText,
+  { made }: Statements,
+): { diagnostics: Diagnostic[]; localTypes: LocalText[] } {
+  const file = program.getSourceFile(statementsFile)!
+  const last = text.length - shift
+  const within = (offset: number): number => Math.max(0, Math.min(offset - shift, last))
+  const diagnostics = diagnosticsOf(program, file, layout, text.length).map((it) => ({
+    ...it,
+    start: within(it.start),
+    related: it.related.map((place) => (place.key === undefined ? { ...place, start: within(place.start) } : place)),
+  }))
+  return { diagnostics, localTypes: localTypesOf(program.getTypeChecker(), file, own, made) }
+}
+
+/** Locals that the statements leave behind. What is made by an assignment alone may hold anything later. */
+function localTypesOf(
+  checker: ts.TypeChecker,
+  file: ts.SourceFile,
+  own: ReadonlySet<string>,
+  made: readonly string[],
+): LocalText[] {
+  const symbols = new Map(
+    checker
+      .getSymbolsInScope(file, ts.SymbolFlags.Variable | ts.SymbolFlags.Class | ts.SymbolFlags.Function)
+      .filter(({ name }) => own.has(name))
+      .map((symbol) => [symbol.name, symbol]),
+  )
+  const locals: LocalText[] = []
+  for (const name of own) {
+    const symbol = symbols.get(name)
+    const declaration = symbol?.valueDeclaration
+    if (symbol === undefined || declaration?.getSourceFile() !== file) continue
+    const flags =
+      ts.TypeFormatFlags.NoTruncation |
+      ts.TypeFormatFlags.UseAliasDefinedOutsideCurrentScope |
+      ts.TypeFormatFlags.UseFullyQualifiedType |
+      ts.TypeFormatFlags.WriteClassExpressionAsTypeLiteral
+    const type = checker.typeToString(checker.getTypeOfSymbolAtLocation(symbol, declaration), file, flags)
+    const isConstant = (ts.getCombinedNodeFlags(declaration) & ts.NodeFlags.Const) !== 0
+    // A class of the statements is no declaration of the session, so its name says nothing elsewhere.
+    const isTold = type.length <= localTypeMax && namesOnlyShared(type, own) && !type.includes("import(")
+    locals.push({ name, keyword: isConstant ? "const" : "let", type: isTold ? type : "any" })
+  }
+  for (const name of made) locals.push({ name, keyword: "let", type: "any" })
+  return locals
+}
+
+/** Characters of a local's type that are kept: beyond it a check would read more of types than of code. */
+const localTypeMax = 10_000
+
+function namesOnlyShared(type: string, own: ReadonlySet<string>): boolean {
+  for (const name of freeNames(parseFile("type.ts", `let _t: ${type}`))) if (own.has(name)) return false
+  return true
+}
