@@ -11,22 +11,26 @@ import { PackageFiles } from "./packages.ts"
 import { emitSchemes } from "./schemes.ts"
 import { SessionSets, entryOf } from "./session-sets.ts"
 import type { Entry, SetVersions } from "./sets.ts"
-import { checkStatements, readStatements } from "./statements.ts"
+import { checkStatements, namesIn, readStatements } from "./statements.ts"
 import type ts from "typescript"
 
-/** Where a request stands: which set of which session, and how to make it of one that is held. */
-export interface SetRequest {
+/** Where a request stands: which set of which session. */
+export interface PlaceRequest {
   session: string
-  /** The set that the changes are made to; "" is the empty one. */
+  /** "" is the empty one. */
   base: string
-  /** The set that they make; the same id when there are none. */
+  environmentId: string
+  /** Given when the engine has said that it misses them: what `environmentId` names, and all of `base`. */
+  environment?: Environment | undefined
+  whole?: readonly DeclarationText[] | undefined
+}
+
+/** How to make a set of one that is held. */
+export interface SetRequest extends PlaceRequest {
+  /** The set that the changes make; `base` when there are none. */
   set: string
   changed: readonly DeclarationText[]
   removed: readonly string[]
-  environmentId: string
-  /** Given when the engine has said that it misses them. */
-  environment?: Environment | undefined
-  whole?: readonly DeclarationText[] | undefined
 }
 
 export interface EngineCheck extends SetRequest {
@@ -59,7 +63,7 @@ export class CheckEngine {
   }
 
   /** The session with its set at `base`; `undefined` parts of the request say what is not held. */
-  open(request: SetRequest): SessionSets | Missing {
+  open(request: PlaceRequest): SessionSets | Missing {
     const { session: id, base, whole, environment, environmentId } = request
     let session = this.#sessions.get(id)
     const isHeld = session !== undefined && (session.sets.has(base) || session.sets.headId === base)
@@ -79,6 +83,13 @@ export class CheckEngine {
     this.#sessions.set(id, session!)
     this.#shrink()
     return session!
+  }
+
+  /** Makes the set of a request without looking at it: what it brings was published unchecked, and is found out about when somebody asks. */
+  advance(request: SetRequest): SessionSets | Missing {
+    const session = this.open(request)
+    if (!("missing" in session) && request.set !== request.base) session.advance(request)
+    return session
   }
 
   /** Everything that is wrong with a set that is held, also with what no check has looked at. */
@@ -129,7 +140,7 @@ class Check {
     const { request, statements } = { request: this.#request, statements: readStatements(this.#request.statements) }
     const pending = this.#apply()
     const answer: CheckAnswer = { diagnostics: [], schemes: [], localTypes: [], checkedCount: 0 }
-    const prepared = statements && this.#namesOf(statements)
+    const prepared = statements && namesIn(this.#layout, statements)
     for (let wave = pending; ; ) {
       if (wave.size === 0 && prepared === undefined) break
       const changed = this.#wave(wave, prepared)
@@ -257,17 +268,6 @@ class Check {
         return { ...it, isNew: at < 0 }
       })
     })
-  }
-
-  #namesOf(statements: NonNullable<ReturnType<typeof readStatements>>): Statements {
-    const { text, names, own, assigned } = statements
-    const isKnown = (name: string): boolean =>
-      own.has(name) || this.#sets.entries.has(name) || this.#layout.library.names.has(name) || this.#isAmbient(name)
-    return { text, names, own, made: [...assigned].filter((name) => !isKnown(name)) }
-  }
-
-  #isAmbient(name: string): boolean {
-    return this.#layout.ambientNames.has(name)
   }
 }
 

@@ -64,6 +64,19 @@ export class SessionSets {
     this.sets.reduceTo(this.sets.headId)
   }
 
+  advance({ set, changed, removed }: { set: string; changed: readonly DeclarationText[]; removed: readonly string[] }): void {
+    this.sets.branch(set)
+    const before = new Map<string, Entry | undefined>()
+    const put = (key: string, entry: Entry | undefined): void => {
+      before.set(key, this.sets.entries.get(key))
+      this.sets.set(key, entry)
+    }
+    for (const declaration of changed) put(declaration.key, entryOf(declaration))
+    for (const key of removed) if (this.sets.entries.get(key)?.isLocal === false) put(key, undefined)
+    this.#regroup(before)
+    this.#forget(new Set(before.keys()))
+  }
+
   /** What is known of declarations that use these names, near or far, is known no longer. */
   #forget(names: ReadonlySet<string>): void {
     const reached = new Set(names)
@@ -73,7 +86,7 @@ export class SessionSets {
     }
     for (const key of reached) {
       const entry = this.sets.entries.get(key)
-      if (entry === undefined || entry.isLocal) continue
+      if (entry === undefined || entry.isLocal || entry.isBroken === true) continue
       this.sets.set(key, { ...entry, scheme: undefined, shown: undefined, diagnostics: undefined })
     }
   }

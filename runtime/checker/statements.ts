@@ -62,6 +62,12 @@ function problemCount(file: ts.SourceFile): number {
   return (file as unknown as { parseDiagnostics: readonly unknown[] }).parseDiagnostics.length
 }
 
+/** The statements as the layout takes them: with the names that an assignment makes locals. */
+export function namesIn({ sets, library, ambientNames }: Layout, { text, names, own, assigned }: StatementsText): Statements {
+  const isKnown = (name: string): boolean => sets.entries.has(name) || library.names.has(name) || ambientNames.has(name)
+  return { text, names, own, made: [...assigned].filter((name) => !isKnown(name)) }
+}
+
 export function checkStatements(
   program: ts.Program,
   layout: Layout,

@@ -42,6 +42,7 @@ const met: Record<ErrorKind, string | { never: string }> = {
   tool_not_found: "unit/shell/tool-calls.test.ts",
   tool_timeout: "system/tools.test.ts",
   stale_parent: { never: "Nothing gives it yet: changes from a parent come with revisions." },
+  checker_unavailable: "system/checker.test.ts",
   unsupported: "system/refusals.test.ts",
 }
 

@@ -5,7 +5,7 @@ import { CheckEngine } from "../../../runtime/checker/engine.ts"
 import { libraryOf, options, parseFile } from "../../../runtime/checker/library.ts"
 
 export interface Finding {
-  key: string | undefined
+  key?: string | undefined
   code: number
   start: number
   length: number
