@@ -54,6 +54,8 @@ export interface OpenOptions {
   tools?: Record<string, Tool>
   /** `process`: a host of its own, which no other session's code can take down. */
   isolation?: "shared" | "process"
+  /** What is checked before an eval runs, unless it says otherwise; default "syntax". With "types" code with type mistakes does not run. */
+  check?: "types" | "syntax"
   evalTimeoutMs?: number
   /** Milliseconds without an eval after which it is closed. Default: never. */
   idleMs?: number
@@ -70,6 +72,7 @@ const openOptionNames: readonly (keyof OpenOptions)[] = [
   "principal",
   "tools",
   "isolation",
+  "check",
   "evalTimeoutMs",
   "idleMs",
   "graceMs",
@@ -147,6 +150,8 @@ export class Nacre {
       limits,
       clock: this.#clock,
       emit: (event) => this.#emit(event),
+      globalNamesOf: (workspace) => this.#workspaces.get(workspace)?.globals.names() ?? [],
+      checker: this.#checker,
       generationOf: (workspace) => this.#workspaces.get(workspace)?.globals.generation ?? 0,
       nextEvalId: () => this.#evalPrefix + (++this.#evals).toString(36),
       startShell: (session, start) => this.#startShell(session, start),
@@ -203,7 +208,7 @@ export class Nacre {
 
   /** What a session was opened with is fixed: asking for something else must not silently give what is there. */
   #refuseConflicts(live: Session, options: OpenOptions, facts: SessionFacts): void {
-    const fixed = ["profile", "kind", "principal", "evalTimeoutMs", "idleMs", "graceMs"] as const
+    const fixed = ["profile", "kind", "principal", "evalTimeoutMs", "idleMs", "graceMs", "check"] as const
     const name =
       fixed.find((it) => options[it] !== undefined && live.facts[it] !== facts[it]) ??
       (options.isolation !== undefined && live.facts.group !== facts.group ? "isolation" : undefined) ??
@@ -509,7 +514,7 @@ export class Nacre {
 
   #factsOf(options: OpenOptions): SessionFacts {
     refuseUnknown("open", options, openOptionNames)
-    const { kind = "unknown", workspace = mainWorkspace, profile = "standard", isolation = "shared" } = options
+    const { kind = "unknown", workspace = mainWorkspace, profile = "standard", isolation = "shared", check = "syntax" } = options
     checkWorkspace(workspace)
     const id = options.id ?? newSessionId()
     if (typeof id !== "string" || id === "" || id.length > 256 || !isPlainValue(id)) {
@@ -527,6 +532,9 @@ export class Nacre {
     if (isolation !== "shared" && isolation !== "process") {
       throw new NacreError("invalid_options", `Unknown isolation '${String(isolation)}'; known are shared, process.`)
     }
+    if (check !== "types" && check !== "syntax") {
+      throw new NacreError("invalid_options", `Unknown check '${String(check)}'; known are types, syntax.`)
+    }
     checkMilliseconds("evalTimeoutMs", options.evalTimeoutMs)
     checkMilliseconds("idleMs", options.idleMs)
     checkMilliseconds("graceMs", options.graceMs)
@@ -543,6 +551,7 @@ export class Nacre {
       evalTimeoutMs: options.evalTimeoutMs ?? (interactive ? Infinity : this.limits.evalTimeoutMs),
       idleMs: options.idleMs,
       graceMs: options.graceMs,
+      check,
     }
   }
 
