@@ -32,7 +32,11 @@ export const errorKinds = {
     when: "The supervision tree gave up: hosts could not be kept running.",
   },
   host_unavailable: { code: -32012, retry: "same", when: "No host process became ready within its deadline." },
-  overloaded: { code: -32013, retry: "same", when: "The hosts are at their memory limit and nothing can be evicted, or the checker has its maximum of requests waiting." },
+  overloaded: {
+    code: -32013,
+    retry: "same",
+    when: "The hosts are at their memory limit and nothing can be evicted, or the checker has its maximum of requests waiting.",
+  },
   too_many_requests: {
     code: -32015,
     retry: "same",

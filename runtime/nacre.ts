@@ -514,7 +514,13 @@ export class Nacre {
 
   #factsOf(options: OpenOptions): SessionFacts {
     refuseUnknown("open", options, openOptionNames)
-    const { kind = "unknown", workspace = mainWorkspace, profile = "standard", isolation = "shared", check = "syntax" } = options
+    const {
+      kind = "unknown",
+      workspace = mainWorkspace,
+      profile = "standard",
+      isolation = "shared",
+      check = "syntax",
+    } = options
     checkWorkspace(workspace)
     const id = options.id ?? newSessionId()
     if (typeof id !== "string" || id === "" || id.length > 256 || !isPlainValue(id)) {

@@ -77,7 +77,9 @@ describe("layers", () => {
   })
 
   it("lets only one file spawn processes", () => {
-    const spawns = sources.filter((file) => /^import \{.*from "node:child_process"/m.test(readFileSync(join(root, file), "utf8")))
+    const spawns = sources.filter((file) =>
+      /^import \{.*from "node:child_process"/m.test(readFileSync(join(root, file), "utf8")),
+    )
     const allowed = /^(runtime\/child-process\.ts|supervisor\/)/
     expect(spawns.filter((file) => !allowed.test(file))).toEqual([])
   })

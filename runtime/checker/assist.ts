@@ -2,13 +2,14 @@
 //
 // The text need not be finished, and nothing of it is run. TypeScript's language service answers for a module of the text; names of
 // the session that the text does not use yet are no part of that module, and are added from the set itself.
-import ts from "typescript"
+import type ts from "typescript"
 import type { Completion, Completions, Hover, Signatures } from "./declarations.ts"
 import { sayMessage } from "./diagnostics.ts"
 import { statementsFile } from "./layout.ts"
 import type { Layout } from "./layout.ts"
 import { options } from "./library.ts"
 import { namesIn, readStatements } from "./statements.ts"
+import { typescript } from "./typescript.ts"
 
 /** Names in one answer: more than anybody reads, fewer than would be slow to send. */
 const itemsMax = 500
@@ -19,7 +20,7 @@ interface Written {
   readonly service: ts.LanguageService
   readonly at: number
   /** From an offset in TypeScript's text to one in what was given. */
-  given(offset: number): number
+  readonly given: (offset: number) => number
 }
 
 function written(layout: Layout, text: string, offset: number): Written {
@@ -27,7 +28,7 @@ function written(layout: Layout, text: string, offset: number): Written {
   layout.arrange(new Set(), namesIn(layout, statements))
   const { shift } = statements
   return {
-    service: ts.createLanguageService(serviceHost(layout), registry(layout)),
+    service: typescript.createLanguageService(serviceHost(layout), registry(layout)),
     at: Math.min(offset, text.length) + shift,
     given: (there) => Math.max(0, Math.min(there - shift, text.length)),
   }
@@ -46,7 +47,8 @@ export function complete(layout: Layout, text: string, offset: number): Completi
   if (found?.isMemberCompletion === false) {
     for (const { key, source, isLocal } of layout.sets.entries.values()) add(key, isLocal ? "local" : kindOf(source))
   }
-  const entries = found?.entries.toSorted((a, b) => (a.sortText < b.sortText ? -1 : a.sortText > b.sortText ? 1 : 0)) ?? []
+  const entries =
+    found?.entries.toSorted((a, b) => (a.sortText < b.sortText ? -1 : a.sortText > b.sortText ? 1 : 0)) ?? []
   for (const { name, kind, insertText } of entries) {
     // One that needs more than its name (a key with a dash) cannot simply be written there.
     if (insertText === undefined || insertText === name) add(name, kind)
@@ -60,13 +62,13 @@ export function hover(layout: Layout, text: string, offset: number): Hover | und
   const info = service.getQuickInfoAtPosition(statementsFile, at)
   if (info === undefined) return undefined
   const { textSpan, displayParts, documentation } = info
-  const shown = sayMessage(ts.displayPartsToString(displayParts))
+  const shown = sayMessage(typescript.displayPartsToString(displayParts))
   return {
     start: given(textSpan.start),
     end: given(textSpan.start + textSpan.length),
     // How the layout brings a name here says nothing to anybody.
     text: cut(withoutAlias(shown, layout)),
-    documentation: cut(ts.displayPartsToString(documentation)),
+    documentation: cut(typescript.displayPartsToString(documentation)),
   }
 }
 
@@ -76,16 +78,16 @@ export function signature(layout: Layout, text: string, offset: number): Signatu
   if (found === undefined) return { items: [], active: 0, parameter: 0 }
   const items = found.items.map((item) => {
     const parameters = item.parameters.map(({ displayParts, documentation }) => ({
-      text: cut(sayMessage(ts.displayPartsToString(displayParts))),
-      documentation: cut(ts.displayPartsToString(documentation)),
+      text: cut(sayMessage(typescript.displayPartsToString(displayParts))),
+      documentation: cut(typescript.displayPartsToString(documentation)),
     }))
-    const before = ts.displayPartsToString(item.prefixDisplayParts)
-    const between = ts.displayPartsToString(item.separatorDisplayParts)
-    const after = ts.displayPartsToString(item.suffixDisplayParts)
+    const before = typescript.displayPartsToString(item.prefixDisplayParts)
+    const between = typescript.displayPartsToString(item.separatorDisplayParts)
+    const after = typescript.displayPartsToString(item.suffixDisplayParts)
     const inside = parameters.map((parameter) => parameter.text).join(between)
     return {
       text: cut(sayMessage(before + inside + after)),
-      documentation: cut(ts.displayPartsToString(item.documentation)),
+      documentation: cut(typescript.displayPartsToString(item.documentation)),
       parameters,
     }
   })
@@ -127,7 +129,7 @@ function serviceHost(layout: Layout): ts.LanguageServiceHost {
     getScriptVersion: (name) => versionOf(layout.getSourceFile(name)),
     getScriptSnapshot: (name) => {
       const file = layout.getSourceFile(name)
-      return file && ts.ScriptSnapshot.fromString(file.text)
+      return file && typescript.ScriptSnapshot.fromString(file.text)
     },
     getCurrentDirectory: () => layout.getCurrentDirectory(),
     getDefaultLibFileName: () => layout.getDefaultLibFileName(),
@@ -135,8 +137,7 @@ function serviceHost(layout: Layout): ts.LanguageServiceHost {
     readFile: (name) => layout.readFile(name),
     useCaseSensitiveFileNames: () => true,
     resolveModuleNameLiterals: (literals, containing) => layout.resolveModuleNameLiterals(literals, containing),
-    resolveTypeReferenceDirectiveReferences: (references) =>
-      layout.resolveTypeReferenceDirectiveReferences(references),
+    resolveTypeReferenceDirectiveReferences: (references) => layout.resolveTypeReferenceDirectiveReferences(references),
   }
 }
 

@@ -108,7 +108,10 @@ export class Checker {
    * Checks a change with everything that it reaches. Resolves also when there are errors: they are the answer. Rejects with
    * `checker_unavailable` (no answer within the deadline, or the process ended twice under it), `overloaded`, `nacre_stopped`.
    */
-  async check({ statements, set, changed, removed, ...place }: CheckRequest, options?: QuestionOptions): Promise<CheckAnswer> {
+  async check(
+    { statements, set, changed, removed, ...place }: CheckRequest,
+    options?: QuestionOptions,
+  ): Promise<CheckAnswer> {
     const answer = await this.#ask(place, "check", { set, changed, removed, statements }, options)
     if (answer.type !== "checked") throw unexpected(answer)
     const { diagnostics, schemes, localTypes, checkedCount } = answer
@@ -154,7 +157,7 @@ export class Checker {
     this.#isStopped = true
     const error = new NacreError("nacre_stopped", "This nacre has been stopped; its checker answers no more.")
     this.#waiting.push(...this.#takeCurrent())
-    for (const question of this.#waiting.splice(0)) end(question, error)
+    for (const question of this.#waiting.splice(0)) finish(question, error)
   }
 
   #ask<K extends QuestionType>(
@@ -220,7 +223,7 @@ export class Checker {
     }
     const at = this.#waiting.indexOf(question)
     if (at >= 0) this.#waiting.splice(at, 1)
-    end(question, error)
+    finish(question, error)
   }
 
   #takeCurrent(): Question[] {
@@ -257,7 +260,7 @@ export class Checker {
     } catch (error) {
       // What cannot be sent is the caller's: above the limit of a message, or not of its type.
       this.#current = undefined
-      end(question, error as Error)
+      finish(question, error as Error)
       this.#next()
     }
   }
@@ -291,8 +294,8 @@ export class Checker {
     this.#current = undefined
     if (message.type === "failed" || message.type === "missing") {
       const why = message.type === "failed" ? message.message : `it misses the ${message.what} that it was given`
-      end(question, new NacreError("checker_unavailable", `The checker failed on this request: ${why}`))
-    } else end(question, message)
+      finish(question, new NacreError("checker_unavailable", `The checker failed on this request: ${why}`))
+    } else finish(question, message)
     this.#next()
   }
 
@@ -336,11 +339,11 @@ export class Checker {
       return
     }
     const message = `The checker ended (${because}) ${question.attempts} times under this request; it starts anew for others.`
-    end(question, new NacreError("checker_unavailable", message))
+    finish(question, new NacreError("checker_unavailable", message))
   }
 }
 
-function end(question: Question, answer: CheckerMessage | Error): void {
+function finish(question: Question, answer: CheckerMessage | Error): void {
   question.cancelDeadline()
   question.settle(answer)
 }

@@ -1,9 +1,10 @@
 // TypeScript's diagnostics in the terms of a session: at a declaration's own source, without those that only the layout causes.
-import ts from "typescript"
+import type ts from "typescript"
 import type { Diagnostic, RelatedPlace } from "./declarations.ts"
 import { statementsFile } from "./layout.ts"
 import type { Layout } from "./layout.ts"
 import type { Entry } from "./sets.ts"
+import { typescript } from "./typescript.ts"
 
 /** An import that nothing was found for is `any`: whether it may be imported is decided where it is evaluated. */
 const importCodes = new Set([2307, 2732, 2792, 2882, 7016])
@@ -18,7 +19,12 @@ interface Place {
 }
 
 /** Diagnostics of one file of the layout that lie in text of the session. */
-export function diagnosticsOf(program: ts.Program, file: ts.SourceFile, layout: Layout, textLength: number): Diagnostic[] {
+export function diagnosticsOf(
+  program: ts.Program,
+  file: ts.SourceFile,
+  layout: Layout,
+  textLength: number,
+): Diagnostic[] {
   const found = [...program.getSyntacticDiagnostics(file), ...program.getSemanticDiagnostics(file)]
   const isStatements = file.fileName === statementsFile
   const diagnostics: Diagnostic[] = []
@@ -38,7 +44,7 @@ export function diagnosticsOf(program: ts.Program, file: ts.SourceFile, layout: 
       start: place.start,
       length: Math.min(each.length ?? 0, textLength - Math.min(each.start, textLength)),
       // At a prompt nobody writes types for a value that is seen at once.
-      category: each.category === ts.DiagnosticCategory.Error && !isLenient ? "error" : "warning",
+      category: each.category === typescript.DiagnosticCategory.Error && !isLenient ? "error" : "warning",
       isNew: true,
     })
   }
@@ -50,14 +56,17 @@ function textAt({ start = 0, length = 0 }: ts.Diagnostic, file: ts.SourceFile): 
 }
 
 export function sayMessage(text: string | ts.DiagnosticMessageChain): string {
-  return ts
-    .flattenDiagnosticMessageText(text, "\n")
-    // There is no such option, and nothing to install: a session has what its profile has.
-    .replace(/ Do you need to (?:change your target library|install type definitions)[^\n]*/g, "")
-    // Paths of the layout mean nothing to anybody else.
-    .replace(/(?:typeof )?import\("(?:\/s|\.)\/-([^"]*?)(?:\.d)?(?:\.ts)?"\)(\.?)/g, (all, key: string, dot: string) =>
-      dot === "." ? (all.startsWith("typeof") ? "typeof " : "") : key,
-    )
+  return (
+    typescript
+      .flattenDiagnosticMessageText(text, "\n")
+      // There is no such option, and nothing to install: a session has what its profile has.
+      .replace(/ Do you need to (?:change your target library|install type definitions)[^\n]*/g, "")
+      // Paths of the layout mean nothing to anybody else.
+      .replace(
+        /(?:typeof )?import\("(?:\/s|\.)\/-([^"]*?)(?:\.d)?(?:\.ts)?"\)(\.?)/g,
+        (all, key: string, dot: string) => (dot === "." ? (all.startsWith("typeof") ? "typeof " : "") : key),
+      )
+  )
 }
 
 function placeIn(file: ts.SourceFile, offset: number, layout: Layout): Place | undefined {
@@ -87,9 +96,9 @@ function isBetweenDeclarations(
 
 function nodeAt(file: ts.SourceFile, start: number, end: number): ts.Node | undefined {
   let found: ts.Node | undefined
-  for (let at: ts.Node | undefined = file; at !== undefined; ) {
+  for (let at: ts.Node | undefined = file; at !== undefined;) {
     found = at
-    at = ts.forEachChild(at, (child) => (child.getStart(file) <= start && child.end >= end ? child : undefined))
+    at = typescript.forEachChild(at, (child) => (child.getStart(file) <= start && child.end >= end ? child : undefined))
   }
   return found
 }

@@ -42,9 +42,9 @@ export interface Missing {
   missing: "base" | "environment"
 }
 
-/** Sessions held, and characters of their sources together: some 30 bytes of memory for each. */
+/** Sessions held, and characters of their sources together: a definition of 80 has some 3 KB of memory with what is known of it. */
 const sessionsMax = 500
-const textMax = 8 * 1024 * 1024
+const textMax = 4 * 1024 * 1024
 
 export class CheckEngine {
   readonly #sessions = new Map<string, SessionSets>()
@@ -141,7 +141,7 @@ class Check {
     const pending = this.#apply()
     const answer: CheckAnswer = { diagnostics: [], schemes: [], localTypes: [], checkedCount: 0 }
     const prepared = statements && namesIn(this.#layout, statements)
-    for (let wave = pending; ; ) {
+    for (let wave = pending; ;) {
       if (wave.size === 0 && prepared === undefined) break
       const changed = this.#wave(wave, prepared)
       const next = this.#usersOf(changed, wave)
@@ -175,7 +175,11 @@ class Check {
     })
     const gone = removed.filter((key) => this.#sets.entries.get(key)?.isLocal === false)
     if (set === base) return new Set()
-    learnAll(this.#sets, this.#layout, fresh.map(({ key }) => key).filter((key) => this.#isUsed(key)))
+    learnAll(
+      this.#sets,
+      this.#layout,
+      fresh.map(({ key }) => key).filter((key) => this.#isUsed(key)),
+    )
     this.#sets.branch(set)
     const changes = new Map<string, Entry | undefined>()
     for (const declaration of fresh) changes.set(declaration.key, entryOf(declaration))

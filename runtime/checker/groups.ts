@@ -21,7 +21,7 @@ export function regroup(sets: SetVersions, changed: ReadonlyMap<string, Entry | 
     const canGrow = before === undefined || [...after.names].some((name) => !before.names.has(name))
     if (canGrow) keys.add(key)
   }
-  if (keys.size > searchesMax) return assign(sets, components(sets), sets.entries.keys(), replace)
+  if (keys.size > searchesMax) return assign(sets, components(sets), [...sets.entries.keys()], replace)
   const groups = new Map<string, readonly string[]>()
   for (const key of keys) {
     if (groups.has(key) || !sets.entries.has(key)) continue
@@ -37,7 +37,7 @@ function assign(
   keys: Iterable<string>,
   replace: Replace,
 ): void {
-  for (const key of [...keys]) {
+  for (const key of keys) {
     const entry = sets.entries.get(key)
     const group = groups.get(key)
     if (entry === undefined || isSameGroup(entry.group, group)) continue
@@ -57,7 +57,8 @@ function* uses(sets: SetVersions, key: string): Iterable<string> {
 }
 
 function* usedBy(sets: SetVersions, key: string): Iterable<string> {
-  for (const name of sets.users.get(key) ?? []) if (name !== key && sets.entries.get(name)?.isLocal === false) yield name
+  for (const name of sets.users.get(key) ?? [])
+    if (name !== key && sets.entries.get(name)?.isLocal === false) yield name
 }
 
 /** The keys that `key` reaches and that reach it, by name; `undefined` when it is alone. */
@@ -94,10 +95,7 @@ function isInCycle(sets: SetVersions, key: string): boolean {
     }
     return false
   }
-  const sides = [
-    step(forward, back, (at) => uses(sets, at)),
-    step(back, forward, (at) => usedBy(sets, at)),
-  ]
+  const sides = [step(forward, back, (at) => uses(sets, at)), step(back, forward, (at) => usedBy(sets, at))]
   for (;;) {
     for (const side of sides) {
       const { done, value } = side.next()

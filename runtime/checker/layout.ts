@@ -7,13 +7,14 @@
 // What is generated stands behind the source, so offsets are the source's own. Imports come from the names that the source uses; a module
 // that nobody imports is not part of the program, so its size is that of the change. User code cannot reach a file that is not its
 // own: specifiers are resolved here and nowhere else.
-import ts from "typescript"
+import type ts from "typescript"
 import type { Environment } from "./declarations.ts"
 import { libraryFile, libraryOf, options, parseFile } from "./library.ts"
 import type { Library } from "./library.ts"
 import { moduleOf, topLevelNames } from "./names.ts"
 import type { PackageFiles } from "./packages.ts"
 import type { Entry, SetVersions } from "./sets.ts"
+import { typescript } from "./typescript.ts"
 
 const folder = "/s"
 const ambientFile = `${folder}/ambient.d.ts`
@@ -70,7 +71,7 @@ export class Layout {
 
   program(): ts.Program {
     const roots = this.roots()
-    return ts.createProgram({ rootNames: roots, options, host: this })
+    return typescript.createProgram({ rootNames: roots, options, host: this })
   }
 
   roots(): string[] {
@@ -217,7 +218,7 @@ export class Layout {
       if (key === undefined) return { resolvedModule: this.#packages.resolve(text, this.environment.directory) }
       const file = this.fileOf(key)
       if (file === undefined) return { resolvedModule: undefined }
-      const extension = file.endsWith(".d.ts") ? ts.Extension.Dts : ts.Extension.Ts
+      const extension = file.endsWith(".d.ts") ? typescript.Extension.Dts : typescript.Extension.Ts
       return { resolvedModule: { resolvedFileName: file, extension, isExternalLibraryImport: false } }
     })
   }

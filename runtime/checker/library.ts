@@ -5,15 +5,16 @@
 import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { dirname, join } from "node:path"
-import ts from "typescript"
+import type ts from "typescript"
 import { packagePath } from "../entry.ts"
 import { topLevelNames } from "./names.ts"
+import { typescript } from "./typescript.ts"
 
 export const options: ts.CompilerOptions = {
-  target: ts.ScriptTarget.ESNext,
-  module: ts.ModuleKind.ESNext,
-  moduleResolution: ts.ModuleResolutionKind.Bundler,
-  moduleDetection: ts.ModuleDetectionKind.Force,
+  target: typescript.ScriptTarget.ESNext,
+  module: typescript.ModuleKind.ESNext,
+  moduleResolution: typescript.ModuleResolutionKind.Bundler,
+  moduleDetection: typescript.ModuleDetectionKind.Force,
   strict: true,
   // A session is no project: what runs is what counts, and these ask how it would be built.
   noUncheckedSideEffectImports: false,
@@ -36,15 +37,7 @@ export const libraryFile = "/lib/es.d.ts"
 export const sessionCodeFile = "/lib/session-code.d.ts"
 
 /** Names of the declarations for session code that a session of profile `minimal` has too. */
-const minimalNames = new Set([
-  "BindingsView",
-  "SessionKind",
-  "SessionInfo",
-  "Session",
-  "Workspace",
-  "_",
-  "_error",
-])
+const minimalNames = new Set(["BindingsView", "SessionKind", "SessionInfo", "Session", "Workspace", "_", "_error"])
 
 export interface Library {
   readonly files: readonly ts.SourceFile[]
@@ -88,9 +81,9 @@ function sessionCode(kind: "minimal" | "standard"): ts.SourceFile {
   if (kind === "standard") return parseFile(sessionCodeFile, text)
   const file = parseFile(sessionCodeFile, text)
   const kept = file.statements.filter((statement) => {
-    if (ts.isVariableStatement(statement))
+    if (typescript.isVariableStatement(statement))
       return statement.declarationList.declarations.some(
-        ({ name }) => ts.isIdentifier(name) && minimalNames.has(name.text),
+        ({ name }) => typescript.isIdentifier(name) && minimalNames.has(name.text),
       )
     return "name" in statement && minimalNames.has((statement.name as ts.Identifier).text)
   })
@@ -99,7 +92,7 @@ function sessionCode(kind: "minimal" | "standard"): ts.SourceFile {
 
 /** A source file as programs share it. */
 export function parseFile(name: string, text: string): ts.SourceFile {
-  const file = ts.createSourceFile(name, text, { languageVersion: ts.ScriptTarget.ESNext }, true)
+  const file = typescript.createSourceFile(name, text, { languageVersion: typescript.ScriptTarget.ESNext }, true)
   // The language service asks every file for one; a file of another text is another object here.
   return Object.assign(file, { version: String(++filesParsed) })
 }

@@ -58,7 +58,7 @@ const thread = new Worker(entryPath("runtime/checker/thread"), {
 thread.on("message", (answer: Answer | "ready") => {
   if (answer === "ready") return control.send("ready", { version: checkerWireVersion, pid: process.pid })
   const { type, ...fields } = answer
-  control.send(type, fields as never)
+  control.send(type, fields)
 })
 thread.on("error", (error: Error & { code?: string }) =>
   die(error.code === "ERR_WORKER_OUT_OF_MEMORY" ? "out-of-memory" : `failed: ${error.message}`),

@@ -3,8 +3,9 @@
 // Session code chooses the specifiers, so only bare ones are looked up, and only files under a `node_modules` are read. What is not found
 // is `any`: whether a package may be imported at all is decided where it is evaluated. Files are read once in the life of the process.
 import { isAbsolute } from "node:path"
-import ts from "typescript"
+import type ts from "typescript"
 import { options, parseFile } from "./library.ts"
+import { typescript } from "./typescript.ts"
 
 const inPackage = /[\\/]node_modules[\\/]/
 
@@ -12,10 +13,10 @@ export class PackageFiles {
   readonly #files = new Map<string, ts.SourceFile | undefined>()
   readonly #resolved = new Map<string, ts.ResolvedModuleFull | undefined>()
   readonly #host: ts.ModuleResolutionHost = {
-    fileExists: (name) => inPackage.test(name) && ts.sys.fileExists(name),
-    readFile: (name) => (inPackage.test(name) ? ts.sys.readFile(name) : undefined),
-    directoryExists: (name) => ts.sys.directoryExists(name),
-    realpath: (name) => ts.sys.realpath?.(name) ?? name,
+    fileExists: (name) => inPackage.test(name) && typescript.sys.fileExists(name),
+    readFile: (name) => (inPackage.test(name) ? typescript.sys.readFile(name) : undefined),
+    directoryExists: (name) => typescript.sys.directoryExists(name),
+    realpath: (name) => typescript.sys.realpath?.(name) ?? name,
   }
 
   /** What a specifier in session code means. */
@@ -28,7 +29,7 @@ export class PackageFiles {
   resolveFrom(specifier: string, containing: string): ts.ResolvedModuleFull | undefined {
     const key = `${containing}\n${specifier}`
     if (this.#resolved.has(key)) return this.#resolved.get(key)
-    const found = ts.resolveModuleName(specifier, containing, options, this.#host).resolvedModule
+    const found = typescript.resolveModuleName(specifier, containing, options, this.#host).resolvedModule
     const isTyped = found !== undefined && inPackage.test(found.resolvedFileName)
     const resolved = isTyped ? found : undefined
     this.#resolved.set(key, resolved)
@@ -38,7 +39,7 @@ export class PackageFiles {
   file(name: string): ts.SourceFile | undefined {
     if (!inPackage.test(name)) return undefined
     if (!this.#files.has(name)) {
-      const text = ts.sys.readFile(name)
+      const text = typescript.sys.readFile(name)
       this.#files.set(name, text === undefined ? undefined : parseFile(name, text))
     }
     return this.#files.get(name)

@@ -3,13 +3,14 @@
 // They cut a check: a dependent is looked at again only when the text of what it uses has changed. So a text must not depend on comments,
 // on formatting or on where a name is declared: the emit names what a module does not import as `import("./-C").C`, which people
 // read as `C`. Some types have no text (an unnamed class with a private member); others then see the source.
-import ts from "typescript"
+import type ts from "typescript"
 import { parseFile } from "./library.ts"
 import { freeNames, moduleOf, namesOfStatement } from "./names.ts"
 import type { Entry, Scheme } from "./sets.ts"
+import { typescript } from "./typescript.ts"
 
 const importType = /import\("\.\/-[^"]*"\)\.([\w$\u0080-\uffff]+)/g
-const printer = ts.createPrinter({ removeComments: true, newLine: ts.NewLineKind.LineFeed })
+const printer = typescript.createPrinter({ removeComments: true, newLine: typescript.NewLineKind.LineFeed })
 
 export interface KnownScheme {
   scheme: Scheme
@@ -43,7 +44,7 @@ export function emitSchemes(
   let left = ""
   let last = members[0]!.key
   for (const statement of emitted.statements) {
-    if (ts.isExportDeclaration(statement) || isGenerated(statement)) continue
+    if (typescript.isExportDeclaration(statement) || isGenerated(statement)) continue
     left += `${statement.getFullText(emitted).trim()}\n`
     const key = [...namesOfStatement(statement)].find((name) => texts.has(name))
     if (key === undefined) continue
@@ -56,7 +57,7 @@ export function emitSchemes(
 }
 
 function isGenerated(statement: ts.Statement): boolean {
-  if (!ts.isImportDeclaration(statement) || !ts.isStringLiteral(statement.moduleSpecifier)) return false
+  if (!typescript.isImportDeclaration(statement) || !typescript.isStringLiteral(statement.moduleSpecifier)) return false
   return statement.moduleSpecifier.text.startsWith(moduleOf(""))
 }
 

@@ -1,5 +1,5 @@
 // One session as the checker holds it: its sets, what surrounds them, and the layout that shows them to TypeScript.
-import ts from "typescript"
+import type ts from "typescript"
 import type { DeclarationText, Environment } from "./declarations.ts"
 import { regroup } from "./groups.ts"
 import { Layout } from "./layout.ts"
@@ -9,6 +9,7 @@ import type { PackageFiles } from "./packages.ts"
 import { brokenScheme, localScheme } from "./schemes.ts"
 import { SetVersions } from "./sets.ts"
 import type { Entry } from "./sets.ts"
+import { typescript } from "./typescript.ts"
 
 export class SessionSets {
   readonly sets = new SetVersions()
@@ -64,7 +65,15 @@ export class SessionSets {
     this.sets.reduceTo(this.sets.headId)
   }
 
-  advance({ set, changed, removed }: { set: string; changed: readonly DeclarationText[]; removed: readonly string[] }): void {
+  advance({
+    set,
+    changed,
+    removed,
+  }: {
+    set: string
+    changed: readonly DeclarationText[]
+    removed: readonly string[]
+  }): void {
     this.sets.branch(set)
     const before = new Map<string, Entry | undefined>()
     const put = (key: string, entry: Entry | undefined): void => {
@@ -111,7 +120,7 @@ export function entryOf({ key, source }: DeclarationText): Entry {
   const diagnostics = problems.map(({ code, messageText, start, length }) => ({
     key,
     code,
-    message: ts.flattenDiagnosticMessageText(messageText, "\n"),
+    message: typescript.flattenDiagnosticMessageText(messageText, "\n"),
     related: [],
     start: Math.min(start ?? 0, source.length),
     length: length ?? 0,

@@ -1,11 +1,12 @@
 // The statements of a submission: checked after its declarations, in a module that sees all of them, and asked what locals they leave.
-import ts from "typescript"
+import type ts from "typescript"
 import type { Diagnostic, LocalText } from "./declarations.ts"
 import { diagnosticsOf } from "./diagnostics.ts"
 import { statementsFile } from "./layout.ts"
 import type { Layout, Statements } from "./layout.ts"
 import { parseFile } from "./library.ts"
 import { assignedNames, freeNames, topLevelNames } from "./names.ts"
+import { typescript } from "./typescript.ts"
 
 export interface StatementsText {
   readonly text: string
@@ -37,24 +38,24 @@ function isObjectLiteral(source: string): boolean {
     more.length === 0 &&
     problemCount(literal) === 0 &&
     only !== undefined &&
-    ts.isExpressionStatement(only) &&
-    ts.isParenthesizedExpression(only.expression) &&
-    ts.isObjectLiteralExpression(only.expression.expression)
+    typescript.isExpressionStatement(only) &&
+    typescript.isParenthesizedExpression(only.expression) &&
+    typescript.isObjectLiteralExpression(only.expression.expression)
   if (!isOne) return false
   if (problemCount(block) > 0) return true
   const [first, ...rest] = block.statements
-  if (first === undefined || !ts.isBlock(first) || !rest.every(ts.isEmptyStatement)) return false
+  if (first === undefined || !typescript.isBlock(first) || !rest.every(typescript.isEmptyStatement)) return false
   if (first.statements.length > 1) return false
   const [inner] = first.statements
   if (inner === undefined) return true
-  if (ts.isLabeledStatement(inner)) return ts.isExpressionStatement(inner.statement)
-  return ts.isExpressionStatement(inner) && areNames(inner.expression)
+  if (typescript.isLabeledStatement(inner)) return typescript.isExpressionStatement(inner.statement)
+  return typescript.isExpressionStatement(inner) && areNames(inner.expression)
 }
 
 function areNames(node: ts.Expression): boolean {
-  if (ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.CommaToken)
+  if (typescript.isBinaryExpression(node) && node.operatorToken.kind === typescript.SyntaxKind.CommaToken)
     return areNames(node.left) && areNames(node.right)
-  return ts.isIdentifier(node)
+  return typescript.isIdentifier(node)
 }
 
 function problemCount(file: ts.SourceFile): number {
@@ -63,7 +64,10 @@ function problemCount(file: ts.SourceFile): number {
 }
 
 /** The statements as the layout takes them: with the names that an assignment makes locals. */
-export function namesIn({ sets, library, ambientNames }: Layout, { text, names, own, assigned }: StatementsText): Statements {
+export function namesIn(
+  { sets, library, ambientNames }: Layout,
+  { text, names, own, assigned }: StatementsText,
+): Statements {
   const isKnown = (name: string): boolean => sets.entries.has(name) || library.names.has(name) || ambientNames.has(name)
   return { text, names, own, made: [...assigned].filter((name) => !isKnown(name)) }
 }
@@ -85,6 +89,12 @@ export function checkStatements(
   return { diagnostics, localTypes: localTypesOf(program.getTypeChecker(), file, own, made) }
 }
 
+const typeFormat: ts.TypeFormatFlags = [
+  typescript.TypeFormatFlags.UseAliasDefinedOutsideCurrentScope,
+  typescript.TypeFormatFlags.UseFullyQualifiedType,
+  typescript.TypeFormatFlags.WriteClassExpressionAsTypeLiteral,
+].reduce((all, flag) => all | flag, typescript.TypeFormatFlags.NoTruncation)
+
 /** Locals that the statements leave behind. What is made by an assignment alone may hold anything later. */
 function localTypesOf(
   checker: ts.TypeChecker,
@@ -94,7 +104,10 @@ function localTypesOf(
 ): LocalText[] {
   const symbols = new Map(
     checker
-      .getSymbolsInScope(file, ts.SymbolFlags.Variable | ts.SymbolFlags.Class | ts.SymbolFlags.Function)
+      .getSymbolsInScope(
+        file,
+        typescript.SymbolFlags.Variable | typescript.SymbolFlags.Class | typescript.SymbolFlags.Function,
+      )
       .filter(({ name }) => own.has(name))
       .map((symbol) => [symbol.name, symbol]),
   )
@@ -103,13 +116,8 @@ function localTypesOf(
     const symbol = symbols.get(name)
     const declaration = symbol?.valueDeclaration
     if (symbol === undefined || declaration?.getSourceFile() !== file) continue
-    const flags =
-      ts.TypeFormatFlags.NoTruncation |
-      ts.TypeFormatFlags.UseAliasDefinedOutsideCurrentScope |
-      ts.TypeFormatFlags.UseFullyQualifiedType |
-      ts.TypeFormatFlags.WriteClassExpressionAsTypeLiteral
-    const type = checker.typeToString(checker.getTypeOfSymbolAtLocation(symbol, declaration), file, flags)
-    const isConstant = (ts.getCombinedNodeFlags(declaration) & ts.NodeFlags.Const) !== 0
+    const type = checker.typeToString(checker.getTypeOfSymbolAtLocation(symbol, declaration), file, typeFormat)
+    const isConstant = (typescript.getCombinedNodeFlags(declaration) & typescript.NodeFlags.Const) !== 0
     // A class of the statements is no declaration of the session, so its name says nothing elsewhere.
     const isTold = type.length <= localTypeMax && namesOnlyShared(type, own) && !type.includes("import(")
     locals.push({ name, keyword: isConstant ? "const" : "let", type: isTold ? type : "any" })

@@ -34,19 +34,13 @@ function answer(request: Exclude<Request, { type: "forget" | "shutdown" }>): Ans
     const session = request.type === "advance" ? engine.advance(request) : engine.open(request)
     if ("missing" in session) return { type: "missing", request: number, what: session.missing }
     const { layout } = session
-    switch (request.type) {
-      case "advance":
-        return { type: "advanced", request: number }
-      case "complete":
-        return { type: "completed", request: number, ...complete(layout, request.text, request.offset) }
-      case "hover": {
-        const found = hover(layout, request.text, request.offset)
-        const nothing = { start: 0, end: 0, text: "", documentation: "" }
-        return { type: "hovered", request: number, isFound: found !== undefined, ...(found ?? nothing) }
-      }
-      case "signature":
-        return { type: "signatures", request: number, ...signature(layout, request.text, request.offset) }
-    }
+    if (request.type === "advance") return { type: "advanced", request: number }
+    const { type, text, offset } = request
+    if (type === "complete") return { type: "completed", request: number, ...complete(layout, text, offset) }
+    if (type === "signature") return { type: "signatures", request: number, ...signature(layout, text, offset) }
+    const found = hover(layout, text, offset)
+    const nothing = { start: 0, end: 0, text: "", documentation: "" }
+    return { type: "hovered", request: number, isFound: found !== undefined, ...(found ?? nothing) }
   } catch (error) {
     return { type: "failed", request: number, message: error instanceof Error ? error.message : String(error) }
   }

@@ -290,12 +290,16 @@ export class Session implements Tenant, ShellSession {
   }
 
   #checkText(text: unknown, offset: unknown): void {
-    if (typeof text !== "string") throw new NacreError("invalid_options", `The text must be a string, not ${typeof text}.`)
+    if (typeof text !== "string")
+      throw new NacreError("invalid_options", `The text must be a string, not ${typeof text}.`)
     const { sourceMax } = this.#context.limits
     if (text.length > sourceMax)
       throw new NacreError("source_too_large", `The text has ${text.length} characters; the limit is ${sourceMax}.`)
     if (!Number.isSafeInteger(offset) || (offset as number) < 0 || (offset as number) > text.length)
-      throw new NacreError("invalid_options", `The offset must be within the text, 0 to ${text.length}, not ${String(offset)}.`)
+      throw new NacreError(
+        "invalid_options",
+        `The offset must be within the text, 0 to ${text.length}, not ${String(offset)}.`,
+      )
   }
 
   /** As `eval`, for callers who want the value: resolves with it, or rejects with an `EvalFailure` that carries the outcome. */

@@ -9,19 +9,9 @@ const elementsMax = 10
 const identifier = /^[A-Za-z_$][\w$]*$/
 
 export function typeOfValue(value: unknown, depth = 0): string {
-  switch (typeof value) {
-    case "string":
-    case "number":
-    case "boolean":
-    case "bigint":
-    case "symbol":
-    case "undefined":
-      return typeof value
-    case "object":
-      return value === null ? "null" : depth >= depthMax ? "any" : typeOfObject(value, depth + 1)
-    default:
-      return "any"
-  }
+  if (typeof value === "function" || (typeof value === "object" && value !== null && depth >= depthMax)) return "any"
+  if (value === null) return "null"
+  return typeof value === "object" ? typeOfObject(value, depth + 1) : typeof value
 }
 
 function typeOfObject(value: object, depth: number): string {
@@ -29,7 +19,15 @@ function typeOfObject(value: object, depth: number): string {
   if (value instanceof Map) {
     const entries = [...value].slice(0, elementsMax)
     const isMore = value.size > elementsMax
-    return `Map<${union(entries.map(([key]): unknown => key), depth, isMore)}, ${union(entries.map(([, it]): unknown => it), depth, isMore)}>`
+    return `Map<${union(
+      entries.map(([key]): unknown => key),
+      depth,
+      isMore,
+    )}, ${union(
+      entries.map(([, it]): unknown => it),
+      depth,
+      isMore,
+    )}>`
   }
   if (value instanceof Set) return `Set<${union([...value].slice(0, elementsMax), depth, value.size > elementsMax)}>`
   if (value instanceof Error) return "Error"

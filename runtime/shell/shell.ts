@@ -48,7 +48,12 @@ export interface ShellSession {
   /** The generation of its workspace's globals; 0 or missing while there never was one. */
   readonly generation?: number
   /** Whether code may run, by its types: what is wrong with it, or `undefined`. */
-  checkTypes?(evalId: string, source: string, options: EvalOptions, signal: AbortSignal): Promise<ErrorRecord | undefined>
+  checkTypes?(
+    evalId: string,
+    source: string,
+    options: EvalOptions,
+    signal: AbortSignal,
+  ): Promise<ErrorRecord | undefined>
 }
 
 export interface ShellContext {
@@ -373,7 +378,7 @@ export class Shell {
   #checkFirst(running: Running): void {
     const { request } = running
     const stop = (running.checking = new AbortController())
-    const done = (error: ErrorRecord | undefined): void => {
+    const ended = (error: ErrorRecord | undefined): void => {
       if (this.#running !== running || running.end !== undefined) return
       running.checking = undefined
       if (error === undefined) return this.#submit(running)
@@ -381,10 +386,11 @@ export class Shell {
       this.#actor.send({ type: "ENDED" })
     }
     const { evalId, source, options } = request
-    this.session.checkTypes!(evalId, source, options, stop.signal).then(done, (error: unknown) => {
+    const checked = this.session.checkTypes!(evalId, source, options, stop.signal).catch((error: unknown) => {
       const { kind, message } = error as NacreError
-      done({ name: "NacreError", message, kind, stack: [], spans: [], rendered: `NacreError: ${message}` })
+      return { name: "NacreError", message, kind, stack: [], spans: [], rendered: `NacreError: ${message}` }
     })
+    void checked.then((error) => ended(error))
   }
 
   #submit({ request, job }: Running): void {

@@ -53,7 +53,7 @@ test("evals stay in the order of the calls when some of them are checked", async
     session.eval("log.push('d'); log"),
   ])
   expect(outcomes.map(({ status }) => status)).toEqual(["ok", "ok", "ok", "ok"])
-  expect(outcomes[3]!.value?.data).toEqual(["a", "b", "c", "d"])
+  expect(outcomes[3].value?.data).toEqual(["a", "b", "c", "d"])
 })
 
 /** Code whose check takes for ever. */

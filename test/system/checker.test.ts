@@ -53,8 +53,14 @@ test("nothing runs before the first check; then it stands in the tree, and answe
 })
 
 test("a base that the checker does not hold is sent, and old mistakes in it refuse nothing", async () => {
-  const whole = { f: "function f(n: number) { return n }", g: "const g = () => f('x')", h: "const h = () => f(1).length" }
-  const { diagnostics } = await under.nacre.checker.check(request({ f: "function f(n: number) { return [n] }" }, "", whole))
+  const whole = {
+    f: "function f(n: number) { return n }",
+    g: "const g = () => f('x')",
+    h: "const h = () => f(1).length",
+  }
+  const { diagnostics } = await under.nacre.checker.check(
+    request({ f: "function f(n: number) { return [n] }" }, "", whole),
+  )
   expect(diagnostics.map(({ key, code, isNew }) => [key, code, isNew])).toEqual([["g", 2345, false]])
 })
 

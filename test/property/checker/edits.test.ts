@@ -18,7 +18,8 @@ const forms: ((own: string, x: string, y: string, n: number) => string)[] = [
   (own, x, y) => `class ${own}<T> { private m?: T; n(it: ${x}) { return it.m(this) } static s = () => ${y} }`,
   (own, x, _y, n) => `enum ${own} { A = ${n}, B }\nnamespace ${own} { export const c = () => ${x} }`,
   (own, x, y, n) => `const ${own} = { m: ${n}, n: () => ${x}.m, o: (p: typeof ${y}) => p }`,
-  (own, x, y) => `function ${own}(p: ${x}): string\nfunction ${own}(p: string): number\nfunction ${own}(p: any): any { return ${y}(p) }`,
+  (own, x, y) =>
+    `function ${own}(p: ${x}): string\nfunction ${own}(p: string): number\nfunction ${own}(p: any): any { return ${y}(p) }`,
   (own, x) => `const ${own} = <T,>(v: T, f: (t: T) => ${x}) => f(v).m`,
   (own, x, y) => `/** says ${x} */ function ${own}(${x}: number) { return ${x}.m + ${y}.n }`,
 ]

@@ -37,10 +37,18 @@ describe("statements", () => {
     ["an object literal, at its own place", "  { a: conut }", [2304]],
     ["an empty object", "{}", []],
     ["a block", "{ let p = count; p.length }", [2339]],
-    ["names of session code", "Session.current!.bindings.at('x'); Workspace.sessions[0]!.id; await tools.any!(1); console.log(new URL('a:b').href)", []],
+    [
+      "names of session code",
+      "Session.current!.bindings.at('x'); Workspace.sessions[0]!.id; await tools.any!(1); console.log(new URL('a:b').href)",
+      [],
+    ],
     ["no DOM, no Node", "window; document; require('fs'); fetch", [2304, 2584, 2591, 2304]],
     ["a global of the workspace", "rate.eur.toFixed(); rate.usd", [2339]],
-    ["imports of packages nobody looked up", "import z from 'zod'; import * as y from 'y/sub'; import 'side'; z.a(y.b); const m = await import('left-pad'); m.x", []],
+    [
+      "imports of packages nobody looked up",
+      "import z from 'zod'; import * as y from 'y/sub'; import 'side'; z.a(y.b); const m = await import('left-pad'); m.x",
+      [],
+    ],
     ["a function used before its statement", "early(); function early() { return late }; const late = 1", []],
     ["a const used before its statement", "late; const late = 1", [2448, 2454]],
     ["disposal", "using d = { [Symbol.dispose]() {} }; d", []],
@@ -58,7 +66,9 @@ describe("statements", () => {
 
   test("places count from what was given, also in an object literal", () => {
     const { diagnostics } = session().check({}, "  { a: '😀', b: conut };")
-    expect(diagnostics.map(({ start, length }) => "  { a: '😀', b: conut };".slice(start, start + length))).toEqual(["conut"])
+    expect(diagnostics.map(({ start, length }) => "  { a: '😀', b: conut };".slice(start, start + length))).toEqual([
+      "conut",
+    ])
   })
 
   test("no advice for projects is given", () => {
@@ -128,7 +138,10 @@ describe("declarations", () => {
     const { diagnostics } = made.check({ f: "function f(n: number) { return String(n) }" })
     expect(diagnostics.map(({ key, code, isNew }) => [key, code, isNew])).toEqual([["g", 2345, false]])
     const worse = made.check({ f: "function f(n: boolean) { return String(n) }" }).diagnostics
-    expect(worse.map(({ message, isNew }) => [message.includes("'number'"), isNew])).toEqual([[false, true], [true, true]])
+    expect(worse.map(({ message, isNew }) => [message.includes("'number'"), isNew])).toEqual([
+      [false, true],
+      [true, true],
+    ])
   })
 
   test("one that does not parse says where, and takes nobody with it", () => {
@@ -155,11 +168,21 @@ describe("declarations", () => {
 describe("the engine", () => {
   test("says what it misses, and takes it with the next request", () => {
     const engine = new CheckEngine()
-    const request = { session: "s", base: "b", set: "c", changed: [], removed: [], statements: "f(1).x", environmentId: "env" }
+    const request = {
+      session: "s",
+      base: "b",
+      set: "c",
+      changed: [],
+      removed: [],
+      statements: "f(1).x",
+      environmentId: "env",
+    }
     expect(engine.check(request)).toEqual({ missing: "environment" })
     expect(engine.check({ ...request, environment: bareEnvironment })).toEqual({ missing: "base" })
     const whole = [{ key: "f", source: withF.f }]
-    expect(engine.check({ ...request, environment: bareEnvironment, whole })).toMatchObject({ diagnostics: [{ code: 2339 }] })
+    expect(engine.check({ ...request, environment: bareEnvironment, whole })).toMatchObject({
+      diagnostics: [{ code: 2339 }],
+    })
     expect(engine.check({ ...request, base: "c", set: "d" })).toMatchObject({ diagnostics: [{ code: 2339 }] })
     expect(engine.check({ ...request, environmentId: "other" })).toEqual({ missing: "environment" })
   })

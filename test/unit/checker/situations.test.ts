@@ -45,7 +45,11 @@ const situations: Situation[] = [
   },
   {
     what: "a type alone as the edge",
-    first: { Kind: "type Kind = 'a' | 'b'", pick: "function pick(k: Kind) { return k }", call: "const call = () => pick('b')" },
+    first: {
+      Kind: "type Kind = 'a' | 'b'",
+      pick: "function pick(k: Kind) { return k }",
+      call: "const call = () => pick('b')",
+    },
     then: [{ Kind: "type Kind = 'a' | 'c'" }],
     codes: [2345],
   },
@@ -62,11 +66,17 @@ const situations: Situation[] = [
   {
     what: "overloads",
     first: {
-      parse: "function parse(s: string): number\nfunction parse(s: number): string\nfunction parse(s: any): any { return s }",
+      parse:
+        "function parse(s: string): number\nfunction parse(s: number): string\nfunction parse(s: any): any { return s }",
       a: "const a = () => parse('1').toFixed()",
       b: "const b = () => parse(1).length",
     },
-    then: [{ parse: "function parse(s: string): string\nfunction parse(s: number): string\nfunction parse(s: any): any { return s }" }],
+    then: [
+      {
+        parse:
+          "function parse(s: string): string\nfunction parse(s: number): string\nfunction parse(s: any): any { return s }",
+      },
+    ],
     codes: [2551],
   },
   {
@@ -127,7 +137,11 @@ const situations: Situation[] = [
       f: "function f() { return f.count }\nnamespace f { export let count = 0 }",
       use: "const use = (i: N.I) => i.x + N.k + N.M.deep.length + f.count + f()",
     },
-    then: [{ N: "namespace N { export const k = 1; export interface I { y: number } export namespace M { export const deep = 1 } }" }],
+    then: [
+      {
+        N: "namespace N { export const k = 1; export interface I { y: number } export namespace M { export const deep = 1 } }",
+      },
+    ],
     codes: [2339, 2339],
   },
   {
@@ -211,7 +225,10 @@ const situations: Situation[] = [
       fail: "const fail = (m: string) => { throw new Error(m) }",
       g: "function g(x: unknown): number { if (typeof x === 'number') return x; fail('no') }",
     },
-    then: [{ fail: "const fail: (m: string) => never = (m) => { throw new Error(m) }" }, { fail: "const fail = (m: string): never => { throw new Error(m) }" }],
+    then: [
+      { fail: "const fail: (m: string) => never = (m) => { throw new Error(m) }" },
+      { fail: "const fail = (m: string): never => { throw new Error(m) }" },
+    ],
     codes: [2366, 2366],
   },
   {
@@ -225,7 +242,13 @@ const situations: Situation[] = [
   },
   {
     what: "assignments to what cannot be assigned",
-    first: { f: "function f() {}", C: "class C {}", k: "const k = 1", E: "enum E { A }", N: "namespace N { export const a = 1 }" },
+    first: {
+      f: "function f() {}",
+      C: "class C {}",
+      k: "const k = 1",
+      E: "enum E { A }",
+      N: "namespace N { export const a = 1 }",
+    },
     then: [{ g: "function g() { f = g as any; C = 1 as any; k = 2; E = 1 as any; N = 1 as any }" }],
     codes: [2588, 2628, 2629, 2630, 2631],
   },
@@ -243,7 +266,10 @@ const situations: Situation[] = [
   },
   {
     what: "a type and a value of one name",
-    first: { T: "type T = { n: number }\nconst T = { make: (n: number): T => ({ n }) }", u: "const u = (t: T) => T.make(t.n).n" },
+    first: {
+      T: "type T = { n: number }\nconst T = { make: (n: number): T => ({ n }) }",
+      u: "const u = (t: T) => T.make(t.n).n",
+    },
     then: [{ T: "type T = { m: number }\nconst T = { make: (m: number): T => ({ m }) }" }],
     codes: [2339, 2339],
   },
@@ -267,7 +293,10 @@ const situations: Situation[] = [
   },
   {
     what: "emoji and CRLF in front of the mistake",
-    first: { f: "function f() { return 1 }", g: "const g = () => {\r\n  const s = '😀🏳️‍🌈'; // ﹏\r\n  return s + f().length\r\n}" },
+    first: {
+      f: "function f() { return 1 }",
+      g: "const g = () => {\r\n  const s = '😀🏳️‍🌈'; // ﹏\r\n  return s + f().length\r\n}",
+    },
     then: [{ f: "function f() { return 'x' }" }, { f: "function f() { return 2 }" }],
     codes: [2339, 2339],
   },
@@ -305,7 +334,8 @@ const situations: Situation[] = [
     what: "statements with declarations of their own",
     first: { f: "const f = (n: number) => n", P: "class P { x = 1 }" },
     then: [{ f: "const f = (n: number) => String(n)" }],
-    statements: "let a = f(1), { x } = new P()\na.toFixed()\nvar b: string = x\nfunction own() { return a.length + b }\nown().y",
+    statements:
+      "let a = f(1), { x } = new P()\na.toFixed()\nvar b: string = x\nfunction own() { return a.length + b }\nown().y",
     codes: [2551, 2322, 2339],
   },
 ]
@@ -324,7 +354,7 @@ describe("after a change, the layout says what one module says", () => {
     let found = session.findings()
     expect(sorted(found)).toEqual(sorted(oracle(session)))
     let last = session.check()
-    const seen: number[] = [...found.map(({ code }) => code)]
+    const seen: number[] = found.map(({ code }) => code)
     for (const [index, change] of then.entries()) {
       last = session.check(change, index === then.length - 1 ? statements : "")
       found = session.findings()

@@ -40,7 +40,9 @@ function standIn(fails?: ErrorKind): Nacre {
     complete: act({ start: 0, end: 1, items: [{ name: "area", kind: "function" }], isCut: false }),
     inspect: act({ start: 0, end: 1, text: "let a: number", documentation: "" }),
     signature: act({
-      items: [{ text: "f(n: number): void", documentation: "", parameters: [{ text: "n: number", documentation: "" }] }],
+      items: [
+        { text: "f(n: number): void", documentation: "", parameters: [{ text: "n: number", documentation: "" }] },
+      ],
       active: 0,
       parameter: 0,
     }),
