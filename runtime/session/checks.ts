@@ -14,6 +14,7 @@ import type {
   Signatures,
 } from "../checker/declarations.ts"
 import { decodeBindingForEmbedder } from "../wire/values/embedder.ts"
+import type { Definitions } from "../module/definitions.ts"
 import type { DefinitionRecord } from "../wire/schema.ts"
 import type { ErrorRecord, Outcome } from "./outcome.ts"
 import type { SessionState } from "./state.ts"
@@ -96,10 +97,11 @@ export class SessionChecks {
 
   #place(purpose: "checks" | "assist", text: string): Place {
     const { state, globalNames, profile } = this.#context
-    const { locals } = state()
+    const { locals, definitions } = state()
     const used = purpose === "assist" ? new Set(text.match(/[\w$\u00aa-\uffff]+/g)) : undefined
     const told: LocalText[] = []
     for (const [name, local] of locals) {
+      if (definitions.has(name)) continue
       const known = this.#types.get(name)
       const type = known?.type ?? (used?.has(name) === true ? typeOf(name, local) : "any")
       told.push({ name, keyword: local.readonly ? "const" : "let", type })
@@ -107,7 +109,7 @@ export class SessionChecks {
     const ambient = globalNames()
       .map((name) => `declare const ${name}: any;\n`)
       .join("")
-    return this.#told[purpose].place(state().definitions, { profile, ambient, locals: told })
+    return this.#told[purpose].place(definitions, { profile, ambient, locals: told })
   }
 }
 
@@ -126,7 +128,7 @@ class ToldSession {
   }
 
   /** Where questions about the session as it is now stand; what is new since the last one is told first. */
-  place(definitions: ReadonlyMap<string, DefinitionRecord>, surroundings: Omit<Environment, "id">): Place {
+  place(definitions: Definitions, surroundings: Omit<Environment, "id">): Place {
     const text = JSON.stringify(surroundings)
     if (text !== this.#environmentText) {
       this.#environmentText = text

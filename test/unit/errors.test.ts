@@ -22,7 +22,9 @@ const met: Record<ErrorKind, string | { never: string }> = {
   message_too_large: "unit/serve/framing.test.ts",
   queue_full: "system/sessions.test.ts",
   session_not_found: "system/sessions.test.ts",
-  session_busy: { never: "Nothing gives it yet: changes without expressions come with revisions." },
+  session_busy: {
+    never: "A session would have to change eight times in a row while a change is made, which no test can arrange.",
+  },
   session_unresponsive: "system/late-answers.test.ts",
   session_limit: "system/sessions.test.ts",
   profile_conflict: "system/sessions.test.ts",
@@ -41,8 +43,10 @@ const met: Record<ErrorKind, string | { never: string }> = {
   mark_not_found: "system/sessions.test.ts",
   tool_not_found: "unit/shell/tool-calls.test.ts",
   tool_timeout: "system/tools.test.ts",
-  stale_parent: { never: "Nothing gives it yet: changes from a parent come with revisions." },
   checker_unavailable: "system/checker.test.ts",
+  revision_not_found: "system/revisions.test.ts",
+  candidate_not_found: "system/revisions.test.ts",
+  stale_parent: { never: "It is no error but the kind of a rejection, and of what stands in an outcome's `rejected`." },
   unsupported: "system/refusals.test.ts",
 }
 
