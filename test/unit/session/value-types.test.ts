@@ -20,7 +20,12 @@ test.each<[value: unknown, type: string]>([
   [new Date(0), "Date"],
   [new Uint8Array(1), "Uint8Array"],
   [new TypeError("x"), "Error"],
-  [new (class Own {})(), "any"],
+  [
+    new (class Own {
+      n = 1
+    })(),
+    "any",
+  ],
   [{ a: { b: { c: { d: { e: 1 } } } } }, "{ a: { b: { c: { d: any } } } }"],
   [Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`k${n}`, n])), "Record<string, any>"],
   [[1, "a", true, null, {}, []], "any[]"],
