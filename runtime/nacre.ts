@@ -54,7 +54,10 @@ export interface OpenOptions {
   tools?: Record<string, Tool>
   /** `process`: a host of its own, which no other session's code can take down. */
   isolation?: "shared" | "process"
-  /** What is checked before an eval runs, unless it says otherwise; default "syntax". With "types" code with type mistakes does not run. */
+  /**
+   * What is checked before code runs or definitions change, unless the call says otherwise. By default evals are checked for syntax, and changes
+   * (`submit`, `proposeChange`, `wrapBinding`) for types. With "types" an eval with type mistakes does not run.
+   */
   check?: "types" | "syntax"
   evalTimeoutMs?: number
   /** Milliseconds without an eval after which it is closed. Default: never. */
@@ -544,13 +547,7 @@ export class Nacre {
 
   #factsOf(options: OpenOptions): SessionFacts {
     refuseUnknown("open", options, openOptionNames)
-    const {
-      kind = "unknown",
-      workspace = mainWorkspace,
-      profile = "standard",
-      isolation = "shared",
-      check = "syntax",
-    } = options
+    const { kind = "unknown", workspace = mainWorkspace, profile = "standard", isolation = "shared", check } = options
     checkWorkspace(workspace)
     const id = options.id ?? newSessionId()
     if (typeof id !== "string" || id === "" || id.length > 256 || !isPlainValue(id)) {
@@ -561,7 +558,7 @@ export class Nacre {
     expectOption(isolation === "shared" || isolation === "process", "isolation", "one of shared, process", isolation)
     const { principal } = options
     expectOption(principal === undefined || typeof principal === "string", "principal", "a string", principal)
-    expectOption(check === "types" || check === "syntax", "check", "one of types, syntax", check)
+    expectOption(check === undefined || check === "types" || check === "syntax", "check", "one of types, syntax", check)
     checkMilliseconds("evalTimeoutMs", options.evalTimeoutMs)
     checkMilliseconds("idleMs", options.idleMs)
     checkMilliseconds("graceMs", options.graceMs)
