@@ -65,7 +65,7 @@ export const errorKinds = {
     when: "An eval was requested from a tool call that the same session's eval waits for, without `nested: true`.",
   },
   never_settles: { code: -32033, retry: "never", when: "An eval awaits a promise that nothing pending can settle." },
-  source_too_large: { code: -32034, retry: "never", when: "The source text of an eval is above its limit." },
+  source_too_large: { code: -32034, retry: "never", when: "The source text of an eval, or of what it imports, is above its limit." },
   binding_lost: {
     code: -32040,
     retry: "never",
@@ -93,6 +93,21 @@ export const errorKinds = {
   tool_not_found: { code: -32050, retry: "never", when: "Session code called a tool that the session does not have." },
   tool_timeout: { code: -32051, retry: "same", when: "A tool call did not settle within its deadline." },
   stale_parent: { code: -32060, retry: "fresh", when: "A key was changed by another change since this one began." },
+  capability_denied: {
+    code: -32071,
+    retry: "never",
+    when: "Session code used something that the session's profile does not have.",
+  },
+  module_not_found: {
+    code: -32072,
+    retry: "same",
+    when: "What session code imports is no file, package or builtin module that can be found.",
+  },
+  module_invalid: {
+    code: -32073,
+    retry: "same",
+    when: "What session code imports does not parse, lacks an export that is asked for, or is of a kind that cannot be imported.",
+  },
   unsupported: { code: -32070, retry: "never", when: "The feature is not available in this profile or version." },
 } as const satisfies Record<string, KindRow>
 

@@ -6,6 +6,9 @@
 //
 // Stopping goes the other way: sessions are drained and stopped first, then hosts. When the root gives up (hosts that cannot be kept
 // running), every eval has its outcome and the nacre refuses everything with `nacre_failed`.
+import { statSync } from "node:fs"
+import { resolve } from "node:path"
+import { inspect } from "node:util"
 import { nanoid } from "nanoid"
 import { printTree, startSupervisor, treeOf } from "../supervisor/index.ts"
 import type { ChildSpec, ProcessLike, Report, Supervisor, SupervisorSpec, TreeNode } from "../supervisor/index.ts"
@@ -39,13 +42,19 @@ export interface NacreOptions {
   onEvent?: EventListener
 }
 
+/** What session code may call: the language, the web's basics, or all that Node has. */
+export type Profile = (typeof profiles)[number]
+const profiles = ["minimal", "standard", "full"] as const
+
 export interface OpenOptions {
   /** Default: a fresh unguessable one. The id of a live session gives that session. */
   id?: string
   kind?: SessionKind
   /** What it shares globals and a transcript with, and whose sessions it sees. Default "main"; made at its first use. */
   workspace?: string
-  profile?: "minimal" | "standard"
+  profile?: Profile
+  /** Where what its code imports is looked for from: an absolute path, or one from the working directory, which is the default. */
+  directory?: string
   /** On whose behalf it runs; given to tools. */
   principal?: string
   /** Besides the nacre's own; the same name replaces. */
@@ -65,6 +74,7 @@ const openOptionNames: readonly (keyof OpenOptions)[] = [
   "kind",
   "workspace",
   "profile",
+  "directory",
   "principal",
   "tools",
   "isolation",
@@ -192,7 +202,7 @@ export class Nacre {
 
   /** What a session was opened with is fixed: asking for something else must not silently give what is there. */
   #refuseConflicts(live: Session, options: OpenOptions, facts: SessionFacts): void {
-    const fixed = ["profile", "kind", "principal", "evalTimeoutMs", "idleMs", "graceMs"] as const
+    const fixed = ["profile", "directory", "kind", "principal", "evalTimeoutMs", "idleMs", "graceMs"] as const
     const name =
       fixed.find((it) => options[it] !== undefined && live.facts[it] !== facts[it]) ??
       (options.isolation !== undefined && live.facts.group !== facts.group ? "isolation" : undefined) ??
@@ -487,9 +497,11 @@ export class Nacre {
         `Unknown session kind '${kind as string}'; known are ${sessionKinds.join(", ")}.`,
       )
     }
-    if (profile !== "minimal" && profile !== "standard") {
-      throw new NacreError("invalid_options", `Unknown profile '${String(profile)}'; known are minimal, standard.`)
+    if (!profiles.includes(profile)) {
+      const known = profiles.join(", ")
+      throw new NacreError("invalid_options", `Unknown profile '${String(profile)}'; known are ${known}.`)
     }
+    const directory = directoryOf(options.directory)
     if (isolation !== "shared" && isolation !== "process") {
       throw new NacreError("invalid_options", `Unknown isolation '${String(isolation)}'; known are shared, process.`)
     }
@@ -501,6 +513,7 @@ export class Nacre {
       id,
       kind,
       profile,
+      directory,
       workspace,
       group: isolation === "process" ? `own:${sessionKey({ workspace, id })}` : groupOf(workspace, profile),
       principal: options.principal,
@@ -550,6 +563,19 @@ export class Nacre {
   #emit(happening: NacreHappening): void {
     this.#events.emit(happening)
   }
+}
+
+/** Looked at now: later a misspelt folder would only show as imports that find nothing. */
+function directoryOf(given: unknown): string {
+  if (given === undefined) return process.cwd()
+  if (typeof given !== "string" || given === "" || given.includes("\0")) {
+    throw new NacreError("invalid_options", `directory must be the path of a folder, not ${inspect(given)}.`)
+  }
+  const path = resolve(given)
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) {
+    throw new NacreError("invalid_options", `directory '${path}' is no folder.`)
+  }
+  return path
 }
 
 function groupOf(workspace: string, profile: string): string {

@@ -2,7 +2,7 @@
 import { sessionKinds } from "../session/session.ts"
 import type { Field, Fields } from "./schema.ts"
 
-export const profiles = ["minimal", "standard"] as const
+export const profiles = ["minimal", "standard", "full"] as const
 
 const strings = { list: { type: "string" } } as const
 
@@ -91,6 +91,7 @@ export const outcome = {
     doc: "Queued writes that could not be applied.",
   },
   stale: { ...strings, doc: "Bindings that hold a copy of a definition which has changed." },
+  reloaded: { ...strings, doc: "Imported names whose files had changed when a new realm imported them again." },
   lost: { ...strings, doc: "Bindings whose values went with a process." },
   ephemeral: { ...strings, doc: "Bindings that only a process holds; they are lost when it ends." },
   abandoned: {

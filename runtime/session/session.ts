@@ -45,6 +45,7 @@ export interface SessionFacts {
   readonly id: string
   readonly kind: SessionKind
   readonly profile: string
+  readonly directory: string
   readonly workspace: string
   readonly group: string
   readonly principal: string | undefined
@@ -133,6 +134,11 @@ export class Session implements Tenant, ShellSession {
   get kind(): SessionKind {
     return this.facts.kind
   }
+  /** Where what its code imports is looked for from. */
+  get directory(): string {
+    return this.facts.directory
+  }
+
   get profile(): string {
     return this.facts.profile
   }

@@ -208,7 +208,7 @@ export function restoreState(state: SessionState, earlier: SessionState): string
 /** Everything a worker needs to build the session's realm anew. */
 export function checkpointOf(
   state: SessionState,
-  realm: { tools: string[]; kind: string; profile: string },
+  realm: { tools: string[]; kind: string; profile: string; directory: string },
 ): Checkpoint {
   const { lastValue } = state
   const groups = new Map<Group, string[]>()

@@ -38,6 +38,7 @@ export interface ShellSession {
   readonly id: string
   readonly kind: string
   readonly profile: string
+  readonly directory: string
   readonly workspace: string
   readonly principal: string | undefined
   readonly tools: ReadonlyMap<string, Tool>
@@ -434,6 +435,8 @@ export class Shell {
       if (message.isPlain && message.plain !== undefined) state.lastValue = { plain: message.plain }
       outcome.late = delta.late ?? []
       outcome.stale = delta.stale ?? []
+      outcome.reloaded = delta.reloaded ?? []
+      outcome.lost.push(...(delta.lostImports ?? []))
       if (message.realmKept) tenant.commit = state.commit
       else outcome.lost.push(...this.#realmLost("its realm could not be kept"))
     }
@@ -598,7 +601,7 @@ export class Shell {
     }
     if (session.generation) message.generation = session.generation
     if (!isResident || tenant.commit !== state.commit) {
-      const realm = { tools: [...session.tools.keys()], kind: session.kind, profile: session.profile }
+      const realm = { tools: [...session.tools.keys()], kind: session.kind, profile: session.profile, directory: session.directory }
       message.checkpoint = checkpointOf(state, realm)
       tenant.commit = state.commit
       tenant.holdsEphemerals = false

@@ -4,7 +4,7 @@
 // changed leaves as a delta: the locals it set, the groups of bindings it may have touched as bytes, the definitions it reached.
 import { createHash } from "node:crypto"
 import type { Script } from "node:vm"
-import { compileDefinitions, compileSkeleton } from "../language/compile.ts"
+import { compile, compileDefinitions, compileSkeleton } from "../language/compile.ts"
 import type { KeptDefinition, SiteSource, SkeletonUnit } from "../language/compile.ts"
 import type { NameKind, NameTable } from "../language/transform.ts"
 import type { HostFunction } from "../../stdlib/bridge.ts"
@@ -21,6 +21,7 @@ import type { Compiled } from "./compile-cache.ts"
 import { copyStrings } from "./realm.ts"
 import type { Realm } from "./realm.ts"
 import type { RunningEval } from "./running-eval.ts"
+import type { ModuleGraph } from "./modules/graph.ts"
 import { touchedBy } from "./touched.ts"
 import type { Touched } from "./touched.ts"
 
@@ -77,7 +78,14 @@ const globalReachingCode = /\b(?:globalThis|eval|Function|constructor)\b/
 export class Resident implements NameTable {
   readonly session: string
   readonly realm: Realm
+  readonly modules: ModuleGraph
+  readonly profile: string
   commit: number
+  /** The checkpoint, while its imports have not been made again. */
+  #unbuilt: Checkpoint | undefined
+  /** Imports that could not be made again, and those whose files had changed: the next outcome names them. */
+  #lostImports: string[] = []
+  #reloaded: string[] = []
   /** Scripts by file name, for positions in stacks. */
   readonly units = new Map<string, { unit: Compiled["unit"]; file: string; made?: unknown }>()
   /** The same for functions that came from the checkpoint. */
@@ -108,9 +116,38 @@ export class Resident implements NameTable {
   constructor(session: string, commit: number, checkpoint: Checkpoint, realm: Realm, host: HostFunction) {
     this.session = session
     this.commit = commit
-    const { kind, tools } = checkpoint
+    const { kind, tools, directory, profile } = checkpoint
     this.realm = realm
-    realm.adopt(host, { id: session, kind, tools })
+    this.profile = profile
+    this.modules = realm.moduleGraph(directory)
+    realm.adopt(host, { id: session, kind, tools, directory })
+    if (checkpoint.definitions.some(isImport)) this.#unbuilt = checkpoint
+    else this.#build(checkpoint)
+  }
+
+  /** Whether imports have to be made again before the realm stands as its checkpoint says. */
+  get isUnbuilt(): boolean {
+    return this.#unbuilt !== undefined
+  }
+
+  /** Begins to make the imports again: their modules are code, so this belongs to the eval that needs them. `opRestored` follows. */
+  restoreImports(): void {
+    const text = this.#unbuilt!.definitions.filter(isImport).map(({ source }) => `${source};\n`)
+    const unit = compile(text.join(""), this, { filename: "nacre:imports" })
+    if (!unit.valid) throw new Error(`The texts of imports do not parse: ${unit.rendered}`)
+    const { api } = this.realm
+    api.restoreImports(this.realm.run(newScript(unit.code, unit.filename)) as Parameters<typeof api.restoreImports>[0])
+  }
+
+  /** The imports stand, or are lost: the rest of the checkpoint follows. */
+  finishBuild(): void {
+    const checkpoint = this.#unbuilt!
+    this.#unbuilt = undefined
+    for (const { name, module = "", stamp } of checkpoint.definitions.filter(isImport)) {
+      if (this.kind(name) === "import") {
+        if (this.modules.stampOf(module) !== stamp) this.#reloaded.push(name)
+      } else this.#lostImports.push(name)
+    }
     this.#build(checkpoint)
   }
 
@@ -139,7 +176,7 @@ export class Resident implements NameTable {
 
   /** The script of that file name, for positions in stacks. */
   unitOf(filename: string): { unit: Pick<Compiled["unit"], "map">; file: string } | undefined {
-    return this.units.get(filename) ?? this.#siteUnits.get(filename)
+    return this.units.get(filename) ?? this.#siteUnits.get(filename) ?? this.modules.unitOf(filename)
   }
 
   // An eval
@@ -218,7 +255,7 @@ export class Resident implements NameTable {
     }
     for (const [name, definition] of evl.nestedDefinitions ?? []) {
       const isReplaced = own.has(name) && (isType(definition.record.kind) || inForce.has(name))
-      const isInForce = isType(definition.record.kind) ? !folded.cleared : this.kind(name) === "definition"
+      const isInForce = isType(definition.record.kind) ? !folded.cleared : isDefined(this.kind(name))
       if (isReplaced || !isInForce || removedDefinitions.includes(name)) continue
       this.#definitions.set(name, definition)
       definitions.push(definition.record)
@@ -262,6 +299,10 @@ export class Resident implements NameTable {
     if (removedDefinitions.length > 0) delta.removedDefinitions = removedDefinitions
     if (late.length > 0) delta.late = late
     if (this.#stale.length > 0) delta.stale = this.#stale
+    if (this.#lostImports.length > 0) delta.lostImports = this.#lostImports
+    if (this.#reloaded.length > 0) delta.reloaded = this.#reloaded
+    this.#lostImports = []
+    this.#reloaded = []
     const realmOnly = this.#realmOnly(touched)
     if (realmOnly.length > 0) delta.realmOnly = realmOnly
     return { delta, rejected }
@@ -433,6 +474,11 @@ export class Resident implements NameTable {
     for (const record of records) {
       this.#look(record.source)
       this.#definitions.set(record.name, { record, reads: [], readsWhenMade: [], hasPrivateNames: false })
+      if (isImport(record)) {
+        // A lost one is read through its cell, which throws.
+        kinds.set(record.name, "import")
+        continue
+      }
       if (isType(record.kind)) continue
       const { name, kind, source, file, line, column } = record
       kinds.set(name, "definition")
@@ -456,7 +502,7 @@ export class Resident implements NameTable {
     const kept: KeptDefinition[] = []
     for (const { record, readsWhenMade } of dependents) {
       const { name, kind, source, file, line, column } = record
-      if (replaces.includes(name) || isType(kind)) continue
+      if (replaces.includes(name) || isType(kind) || kind === "import") continue
       if (readsWhenMade.some((read) => replaces.includes(read))) this.#stale.push(name)
       else kept.push({ name, kind: kind as KeptDefinition["kind"], source, filename: file, line, column })
     }
@@ -505,7 +551,8 @@ export class Resident implements NameTable {
   /** The unit's definitions by name; the declarations of one name are one definition. */
   #definitionsOf({ unit }: Pick<Compiled, "unit">, file: string, firstLine: number): Map<string, Definition> {
     const own = new Map<string, Definition>()
-    for (const { name, kind, source, span, dependencies, cells, readsWhenMade, hasPrivateNames } of unit.definitions) {
+    for (const each of unit.definitions) {
+      const { name, kind, source, span, dependencies, cells, readsWhenMade, hasPrivateNames, module } = each
       const reads = [...dependencies, ...cells]
       const before = own.get(name)
       if (before === undefined) {
@@ -517,6 +564,10 @@ export class Resident implements NameTable {
           line: span.line + firstLine - 1,
           column: span.column,
           dependencies,
+        }
+        if (module !== undefined) {
+          record.module = module
+          record.stamp = this.modules.stampOf(module)
         }
         own.set(name, { record, reads, readsWhenMade, hasPrivateNames })
         continue
@@ -655,6 +706,14 @@ function splitNames(names: string): string[] {
 
 function isLocal(kind: NameKind | undefined): boolean {
   return kind === "local" || kind === "readonly"
+}
+
+function isDefined(kind: NameKind | undefined): boolean {
+  return kind === "definition" || kind === "import"
+}
+
+function isImport({ kind }: { kind: string }): boolean {
+  return kind === "import"
 }
 
 function isType(kind: string): boolean {
