@@ -38,6 +38,10 @@ export interface NacreOptions {
   limits?: Partial<Limits>
   /** Functions that session code may call as `tools.name(…)`. */
   tools?: Record<string, Tool>
+  /** The profile of sessions that are opened without one; hosts stand ready for it. Default "standard". */
+  profile?: Profile
+  /** The `directory` of sessions that are opened without one. Default: the working directory. */
+  directory?: string
   /** Receives every event; must not throw. */
   onEvent?: EventListener
 }
@@ -68,7 +72,14 @@ export interface OpenOptions {
   graceMs?: number
 }
 
-const nacreOptionNames: readonly (keyof NacreOptions)[] = ["hosts", "limits", "tools", "onEvent"]
+const nacreOptionNames: readonly (keyof NacreOptions)[] = [
+  "hosts",
+  "limits",
+  "tools",
+  "profile",
+  "directory",
+  "onEvent",
+]
 const openOptionNames: readonly (keyof OpenOptions)[] = [
   "id",
   "kind",
@@ -102,6 +113,8 @@ export class Nacre {
   readonly #listener: Listener
   readonly #scheduler: Scheduler
   readonly #tools: ReadonlyMap<string, Tool>
+  readonly #directory: string
+  readonly #profile: Profile
   readonly #events: EventLog
   readonly #workspaces = new Map<string, Workspace>()
   readonly #versions = new Versions()
@@ -128,12 +141,14 @@ export class Nacre {
     this.hosts = hosts
     this.limits = limits
     this.#tools = checkTools(options.tools)
+    this.#directory = directoryOf(options.directory)
+    this.#profile = checkProfile(options.profile ?? "standard")
     this.#events = new EventLog((error) => {
       process.emitWarning(`An event listener of nacre ${this.id} threw: ${String(error)}`)
     })
     if (options.onEvent !== undefined) this.#events.attach(options.onEvent)
     this.#scheduler = new Scheduler(
-      { clock: this.#clock, limits, hosts, listener, mainGroup: groupOf(mainWorkspace, "standard") },
+      { clock: this.#clock, limits, hosts, listener, mainGroup: groupOf(mainWorkspace, this.#profile) },
       {
         onHostWanted: () => this.#considerHost(),
         onHostRetired: (host) => void host.stop(hostStopMs),
@@ -485,7 +500,7 @@ export class Nacre {
 
   #factsOf(options: OpenOptions): SessionFacts {
     refuseUnknown("open", options, openOptionNames)
-    const { kind = "unknown", workspace = mainWorkspace, profile = "standard", isolation = "shared" } = options
+    const { kind = "unknown", workspace = mainWorkspace, profile = this.#profile, isolation = "shared" } = options
     checkWorkspace(workspace)
     const id = options.id ?? newSessionId()
     if (typeof id !== "string" || id === "" || id.length > 256 || !isPlainValue(id)) {
@@ -497,11 +512,8 @@ export class Nacre {
         `Unknown session kind '${kind as string}'; known are ${sessionKinds.join(", ")}.`,
       )
     }
-    if (!profiles.includes(profile)) {
-      const known = profiles.join(", ")
-      throw new NacreError("invalid_options", `Unknown profile '${String(profile)}'; known are ${known}.`)
-    }
-    const directory = directoryOf(options.directory)
+    checkProfile(profile)
+    const directory = options.directory === undefined ? this.#directory : directoryOf(options.directory)
     if (isolation !== "shared" && isolation !== "process") {
       throw new NacreError("invalid_options", `Unknown isolation '${String(isolation)}'; known are shared, process.`)
     }
@@ -533,7 +545,7 @@ export class Nacre {
       return
     }
     this.#groupSizes.delete(group)
-    if (group !== groupOf(mainWorkspace, "standard")) this.#scheduler.retireGroup(group)
+    if (group !== groupOf(mainWorkspace, this.#profile)) this.#scheduler.retireGroup(group)
   }
 
   #sweepIdle(): void {
@@ -563,6 +575,12 @@ export class Nacre {
   #emit(happening: NacreHappening): void {
     this.#events.emit(happening)
   }
+}
+
+function checkProfile(profile: Profile): Profile {
+  if (profiles.includes(profile)) return profile
+  const known = profiles.join(", ")
+  throw new NacreError("invalid_options", `Unknown profile '${String(profile)}'; known are ${known}.`)
 }
 
 /** Looked at now: later a misspelt folder would only show as imports that find nothing. */

@@ -18,6 +18,8 @@ export interface NodeSide {
   readonly names: ArrayLike<string>
   readonly shared: ArrayLike<string>
   read(name: string): unknown
+  /** For `instanceof` alone. */
+  readShared(name: string): unknown
   makeProcess(): object
 }
 
@@ -26,18 +28,23 @@ const ordinaryHasInstance = descriptorOf(FunctionPrototype, hasInstance)!.value 
 
 export function installNode(node: NodeSide, modules: RealmModules, exit: (code: unknown) => never): void {
   for (let index = 0; index < node.names.length; index++) defineLazily(node.names[index]!, node.read)
-  for (let index = 0; index < node.shared.length; index++) share(node.shared[index]!, node.read)
-  const process = node.makeProcess()
-  putOwn(process, "exit", exit)
-  putOwn(process, "getBuiltinModule", (name: unknown) => {
-    try {
-      return modules.require(name, "")
-    } catch {
-      return undefined
-    }
-  })
-  modules.override("process", () => process)
-  define("process", process)
+  for (let index = 0; index < node.shared.length; index++) share(node.shared[index]!, node.readShared)
+  let process: object | undefined
+  const makeProcess = (): object => {
+    if (process !== undefined) return process
+    process = node.makeProcess()
+    putOwn(process, "exit", exit)
+    putOwn(process, "getBuiltinModule", (name: unknown) => {
+      try {
+        return modules.require(name, "")
+      } catch {
+        return undefined
+      }
+    })
+    return process
+  }
+  modules.override("process", makeProcess)
+  defineLazily("process", makeProcess)
   define("global", realmGlobal)
   define("require", modules.makeRequire(""))
   promisifiable()

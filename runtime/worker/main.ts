@@ -399,7 +399,7 @@ class Worker {
     else if (evl.hasUncaught) this.#finish(evl, "threw")
     else if (how === "running") {
       // Node's own promises are settled by what nobody here knows of.
-      if (evl.resident.profile === "full") return false
+      if (evl.resident.realm.usesNode) return false
       for (let it: RunningEval | undefined = evl; it !== undefined; it = it.parent) if (it.hasPending) return false
       const message = "The eval awaits a promise that nothing can settle: no timer or tool call of it is pending."
       this.#finish(evl, "threw", kindRecord("never_settles", message))

@@ -51,6 +51,8 @@ export class Realm {
   readonly api: RealmApi
   readonly common: CommonFacts
   readonly #context: object
+  /** Something of Node's has been handed out, whose promises nobody here knows of. */
+  usesNode = false
 
   /** What the realm's calls go to; set by whoever takes the realm over. */
   #host: HostFunction | undefined
@@ -83,8 +85,15 @@ export class Realm {
     this.api.installNode({
       names,
       shared: sharedConstructors,
-      read: nodeGlobal,
-      makeProcess: () => makeProcess((stream, text) => void this.#host?.(opOutput, stream, text)),
+      readShared: nodeGlobal,
+      read: (name) => {
+        this.usesNode = true
+        return nodeGlobal(name)
+      },
+      makeProcess: () => {
+        this.usesNode = true
+        return makeProcess((stream, text) => void this.#host?.(opOutput, stream, text))
+      },
     })
   }
 
@@ -96,6 +105,9 @@ export class Realm {
         context: this.#context,
         initMeta: api.initMeta,
         give: api.giveModule,
+        onNode: () => {
+          this.usesNode = true
+        },
         settle: api.settleImport,
         refuse: api.refuseImport,
         drop: api.dropModule,

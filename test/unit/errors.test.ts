@@ -42,6 +42,9 @@ const met: Record<ErrorKind, string | { never: string }> = {
   tool_not_found: "unit/shell/tool-calls.test.ts",
   tool_timeout: "system/tools.test.ts",
   stale_parent: { never: "Nothing gives it yet: changes from a parent come with revisions." },
+  capability_denied: "test/system/modules.test.ts",
+  module_not_found: "test/system/modules.test.ts",
+  module_invalid: "test/system/modules.test.ts",
   unsupported: "system/refusals.test.ts",
 }
 

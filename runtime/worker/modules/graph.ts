@@ -10,7 +10,6 @@ import { createRequire } from "node:module"
 import { dirname } from "node:path"
 import { pathToFileURL, fileURLToPath } from "node:url"
 import { compileFunction, SourceTextModule } from "node:vm"
-import { initSync, parse as lexCommonJs } from "cjs-module-lexer"
 import { compileFile, importHook } from "../../language/file.ts"
 import type { FileText } from "../../language/file.ts"
 import { renderProblem } from "../../language/parse.ts"
@@ -34,6 +33,7 @@ export interface ModulesRealm {
   readonly context: object
   initMeta(meta: object, kind: string, key: string, url: string, path: string, folder: string): void
   give(value: unknown): void
+  onNode(): void
   settle(job: string, ok: boolean, value: unknown): void
   refuse(job: string, problem: string): void
   drop(key: string): void
@@ -74,7 +74,7 @@ class FileModule {
 
 type Request = readonly [specifier: string, type: string, form: Form, names: readonly string[]]
 
-let isLexerReady = false
+let lexer: typeof import("cjs-module-lexer") | undefined
 const requireBuiltin = createRequire(import.meta.url)
 /** Node 23 and newer give a CommonJS module's `module.exports` under that name too. */
 const namesModuleExports = Number(process.versions.node.split(".", 1)[0]) >= 23
@@ -82,7 +82,7 @@ const namesModuleExports = Number(process.versions.node.split(".", 1)[0]) >= 23
 export class ModuleGraph {
   readonly #realm: ModulesRealm
   readonly #folder: string
-  readonly #resolver = new Resolver()
+  #made: Resolver | undefined
   readonly #files = new Map<string, FileModule>()
   readonly #ofRecord = new WeakMap<object, FileModule>()
   /** By the file name that the engine knows. */
@@ -96,6 +96,10 @@ export class ModuleGraph {
   constructor(realm: ModulesRealm, directory: string) {
     this.#realm = realm
     this.#folder = directory.endsWith("/") ? directory : `${directory}/`
+  }
+
+  get #resolver(): Resolver {
+    return (this.#made ??= new Resolver())
   }
 
   // What the realm asks for: "=answer", or "!" and a problem
@@ -143,6 +147,7 @@ export class ModuleGraph {
 
   value(name: string): string {
     return this.#answer(() => {
+      this.#realm.onNode()
       this.#realm.give(requireBuiltin(`node:${name}`))
       return ""
     })
@@ -358,11 +363,11 @@ export class ModuleGraph {
   #namesOf(path: string, code: string, seen = new Set<string>()): ReadonlySet<string> {
     const names = new Set(["default"])
     if (namesModuleExports) names.add("module.exports")
-    if (!isLexerReady) initSync()
-    isLexerReady = true
+    // Loaded at its first use, as the resolver is.
+    lexer ??= requireBuiltin("cjs-module-lexer") as typeof import("cjs-module-lexer")
     let found
     try {
-      found = lexCommonJs(code)
+      found = lexer.parse(code)
     } catch {
       // What the lexer cannot read has no names but the default; running it tells what is wrong.
       return names

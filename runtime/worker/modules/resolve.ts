@@ -3,10 +3,9 @@
 // `oxc-resolver` does the walking (conditions, `exports`, `imports`, self-reference, symbolic links). Only where Node finds nothing is one thing
 // added: TypeScript's way to say `./a.js` and mean the `./a.ts` beside it. What cannot be found is told with who asked and what to do.
 import { statSync } from "node:fs"
-import { isBuiltin } from "node:module"
+import { createRequire, isBuiltin } from "node:module"
 import { dirname, resolve as resolvePath } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
-import { ResolverFactory } from "oxc-resolver"
 import { ModuleProblem } from "./problem.ts"
 
 export type Form = "import" | "require"
@@ -19,14 +18,18 @@ export type Resolved =
 const common = { builtinModules: true, moduleType: true, symlinks: true, mainFields: ["main"], mainFiles: ["index"] }
 const aliases = { ".js": [".ts"], ".mjs": [".mts"], ".cjs": [".cts"] }
 
+// Loaded when the first session imports something: most threads never see one.
+const load = createRequire(import.meta.url)
+
 export class Resolver {
-  readonly #import = new ResolverFactory({
+  readonly #Factory = (load("oxc-resolver") as typeof import("oxc-resolver")).ResolverFactory
+  readonly #import = new this.#Factory({
     ...common,
     conditionNames: ["node", "import", "module-sync"],
     extensions: [],
     fullySpecified: true,
   })
-  readonly #require = new ResolverFactory({
+  readonly #require = new this.#Factory({
     ...common,
     conditionNames: ["node", "require", "module-sync"],
     extensions: [".js", ".json", ".node", ".cts", ".ts"],

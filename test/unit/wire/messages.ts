@@ -40,6 +40,7 @@ export const sampleCheckpoint: Checkpoint = {
   tools: ["t"],
   kind: "repl",
   profile: "standard",
+  directory: "/d",
 }
 
 export const sampleDelta: Delta = {
@@ -58,6 +59,8 @@ export const sampleDelta: Delta = {
   late: ["l"],
   realmOnly: ["globalThis.g"],
   stale: ["s"],
+  lostImports: ["i"],
+  reloaded: ["r"],
 }
 
 export const toWorkerSamples: Samples<typeof toWorker> = {
