@@ -17,6 +17,7 @@ import {
   objectFreeze,
   PromiseOf,
   putOwn,
+  RangeErrorOf,
   stringIndexOf,
   stringSlice,
   SyntaxErrorOf,
@@ -298,6 +299,7 @@ function problemError(problem: string): Error {
   let error: Error
   if (name === "SyntaxError") error = new SyntaxErrorOf(message)
   else if (name === "TypeError") error = new TypeErrorOf(message)
+  else if (name === "RangeError") error = new RangeErrorOf(message)
   else error = new ErrorOf(message)
   putOwn(error, "kind", kind)
   if (code !== "") putOwn(error, "code", code)

@@ -46,7 +46,6 @@ export function installNode(node: NodeSide, modules: RealmModules, exit: (code: 
   modules.override("process", makeProcess)
   defineLazily("process", makeProcess)
   define("global", realmGlobal)
-  define("require", modules.makeRequire(""))
   promisifiable()
 }
 

@@ -512,6 +512,9 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
       case "BindingsView":
       case "Workspace":
         return true
+      // No global: files of ES modules do not have it.
+      case "require":
+        return profile === "full"
       case "tools":
       case "Transcript":
         return profile !== "minimal"
@@ -632,7 +635,10 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
     },
 
     /** Makes it one of profile `full`; before any session has it. */
-    installNode: (node: NodeSide) => installNode(node, modules, exit),
+    installNode(node: NodeSide): void {
+      installNode(node, modules, exit)
+      name("require", modules.makeRequire("") as object)
+    },
 
     // Modules
 

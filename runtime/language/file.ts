@@ -62,10 +62,11 @@ export function compileFile(source: string, { isTypeScript, format }: FileOption
   const sourceType = format === "module" || isTypeScript ? "module" : format === "commonjs" ? "commonjs" : "unambiguous"
   let result = parseSync(`file.${lang}`, text, { lang, sourceType })
   let isModule = format === "module" || (format === "detect" && isModuleText(result))
-  if (format === "detect" && !isTypeScript && !isModule && result.errors.length > 0 && /\bawait\b/.test(text)) {
-    // Top-level `await` alone makes a module of it.
+  if (format === "detect" && !isTypeScript && !isModule && /\bawait\b/.test(text)) {
+    // Top-level `await` alone makes a module of it, where it makes no sense otherwise.
+    const asScript = parseSync("file.js", text, { lang: "js", sourceType: "commonjs" })
     const again = parseSync("file.js", text, { lang: "js", sourceType: "module" })
-    if (again.errors.length === 0) {
+    if (asScript.errors.length > 0 && again.errors.length === 0) {
       result = again
       isModule = true
     }

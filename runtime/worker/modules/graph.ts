@@ -164,12 +164,11 @@ export class ModuleGraph {
         })
       }
       const from = importer === "" ? this.#folder : importer
-      const resolved = this.#resolver.resolve(specifier, from, this.#who(importer), form === "require" ? "require" : "import")
-      if (resolved.kind === "builtin") {
-        return form === "require" && !specifier.startsWith("node:") ? resolved.name : `node:${resolved.name}`
-      }
-      if (resolved.kind === "data") return resolved.url
-      return form === "require" ? resolved.path : pathToFileURL(resolved.path).href + resolved.search
+      const who = this.#who(importer)
+      if (form === "import") return this.#resolver.url(specifier, from, who)
+      const resolved = this.#resolver.resolve(specifier, from, who, "require")
+      if (resolved.kind === "file") return resolved.path
+      return resolved.kind === "data" || specifier.startsWith("node:") ? specifier : resolved.name
     })
   }
 
@@ -455,13 +454,15 @@ export class ModuleGraph {
 
   #start(job: string, root: SourceTextModule): void {
     const ahead = [...this.#files.values()].filter((file) => file.format === "commonjs").flatMap((file) => [...file.needs])
+    const settle = (ok: boolean, value: unknown): void => this.#realm.settle(job, ok, value)
     const link = async (): Promise<void> => {
       await root.link(this.#linker as never)
       for (const file of ahead) if (file.format === "module") await this.#linkAhead(file)
     }
+    const failed = this.#failed(root)
+    if (failed !== undefined) return void Promise.resolve().then(() => settle(false, failed.record!.error))
     const linked = this.#linking.then(link)
     this.#linking = linked.catch(() => {})
-    const settle = (ok: boolean, value: unknown): void => this.#realm.settle(job, ok, value)
     linked.then(
       () => root.evaluate().then(
         () => settle(true, root.namespace),
@@ -475,6 +476,18 @@ export class ModuleGraph {
         this.#realm.refuse(job, problem.text)
       },
     )
+  }
+
+  /** A module among what is imported that has thrown when it was evaluated: it throws that again, for whoever needs it. */
+  #failed(root: SourceTextModule): FileModule | undefined {
+    const seen = new Set<FileModule>()
+    for (const target of this.#roots.get(root)!.values()) if (typeof target !== "string") seen.add(target)
+    for (const each of seen) {
+      if (each.record?.status === "errored") return each
+      if (each.record?.status === "evaluated") continue
+      for (const target of each.targets.values()) seen.add(target)
+    }
+    return undefined
   }
 
   /** An ES module that a CommonJS file may ask for while it runs. */
@@ -615,7 +628,7 @@ function dataModule(url: string, who: string): FileModule {
   }
   if (type !== "text/javascript") {
     const message = `A data: URL in ${who} is of type '${type ?? ""}'; those that can be imported are text/javascript and application/json.`
-    throw new ModuleProblem("module_invalid", message, { code: "ERR_UNKNOWN_MODULE_FORMAT", name: "TypeError" })
+    throw new ModuleProblem("module_invalid", message, { code: "ERR_UNKNOWN_MODULE_FORMAT", name: "RangeError" })
   }
   const text = compileFile(source, { isTypeScript: false, format: "module" })
   if (!text.valid) throw syntaxProblem("data: URL", renderProblem(source, text.errors[0]!, "data: URL"))

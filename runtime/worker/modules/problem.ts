@@ -4,7 +4,7 @@ import type { ErrorKind } from "../../errors.ts"
 interface ProblemFacts {
   /** Node's code, which packages look for when a dependency of theirs is optional. */
   readonly code?: string
-  readonly name?: "Error" | "SyntaxError" | "TypeError"
+  readonly name?: "Error" | "SyntaxError" | "TypeError" | "RangeError"
 }
 
 /** Never leaves the worker as an object: `text` is what crosses the bridge. */

@@ -61,7 +61,8 @@ export class Resolver {
     if (specifier.startsWith("data:")) return { kind: "data", url: specifier }
     const scheme = /^([a-z][a-z+.-]+):/i.exec(specifier)?.[1]
     if (scheme === "node") {
-      throw notFound(`There is no builtin module '${specifier}', which ${who} asks for; check its name.`, form)
+      const message = `There is no builtin module '${specifier}', which ${who} asks for; check its name.`
+      throw notFound(message, form, "ERR_UNKNOWN_BUILTIN_MODULE")
     }
     if (scheme !== undefined && scheme !== "file") {
       const remedy = "download it to a file, or install it as a package"
@@ -89,12 +90,23 @@ export class Resolver {
     throw this.#explain(specifier, request, folder, who, form, found.error ?? "")
   }
 
+  /** The URL that `import.meta.resolve` gives: of a path also where there is no file. */
+  url(specifier: string, importer: string, who: string): string {
+    if (/^\.{0,2}\//.test(specifier) || specifier.startsWith("file:")) {
+      const url = new URL(specifier, pathToFileURL(importer))
+      return url.href
+    }
+    const resolved = this.resolve(specifier, importer, who, "import")
+    if (resolved.kind === "builtin") return `node:${resolved.name}`
+    return resolved.kind === "data" ? resolved.url : pathToFileURL(resolved.path).href
+  }
+
   #find(folder: string, request: string, form: Form) {
     if (form === "require") return this.#require.sync(folder, request)
     const found = this.#import.sync(folder, request)
     if (found.path !== undefined || found.builtin !== undefined) return found
     const isFile = request.startsWith("/")
-    const isWholePackage = /^(?:@[^/]+\/)?[^/.#][^/]*$/.test(request)
+    const isWholePackage = /^(?:@[^/]+\/)?[^/.][^/]*$/.test(request) || request.startsWith("#")
     const again = isFile
       ? this.#typescript.sync(folder, request)
       : isWholePackage
@@ -122,6 +134,7 @@ export class Resolver {
         `'${specifier}' in ${who} is not among the "imports" of the package.json around ${folder}; add it there.`,
         form,
         "ERR_PACKAGE_IMPORT_NOT_DEFINED",
+        "TypeError",
       )
     }
     const [, name = specifier] = /^((?:@[^/]+\/)?[^/]+)/.exec(specifier) ?? []
@@ -149,10 +162,9 @@ export class Resolver {
   }
 }
 
-function notFound(message: string, form: Form, code?: string): ModuleProblem {
-  return new ModuleProblem("module_not_found", message, {
-    code: code ?? (form === "require" ? "MODULE_NOT_FOUND" : "ERR_MODULE_NOT_FOUND"),
-  })
+function notFound(message: string, form: Form, code?: string, name: "Error" | "TypeError" = "Error"): ModuleProblem {
+  const usual = form === "require" ? "MODULE_NOT_FOUND" : "ERR_MODULE_NOT_FOUND"
+  return new ModuleProblem("module_not_found", message, { code: code ?? usual, name })
 }
 
 function isFolder(path: string): boolean {
