@@ -162,6 +162,7 @@ export class RealmModules {
         putOwn(meta, "dirname", folder)
         putOwn(meta, "filename", path)
       }
+      if (kind === "file with main") putOwn(meta, "main", false)
       putOwn(meta, "resolve", (specifier: unknown) => this.#resolveUrl(specifier, key))
       putOwn(meta, "url", url)
       hide("$$_import", (specifier: unknown, options: unknown) => this.load(specifier, options, key))

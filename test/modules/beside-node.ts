@@ -46,6 +46,9 @@ function programOf(entries: readonly string[]): string {
     for (const entry of ${JSON.stringify(entries)}) {
       const log = []
       globalThis.log = (...parts) => { log.push(parts.map(String).join(" ")) }
+      // What is left for when the module has been evaluated: in what order files are read at the same time is nobody's promise.
+      const work = []
+      globalThis.later = (next) => { work.push(next) }
       const result = { entry, log }
       try {
         const namespace = await import(entry)
@@ -56,6 +59,7 @@ function programOf(entries: readonly string[]): string {
         result.error = error instanceof Error ? error.name + " " + (error.code ?? "") : "thrown " + String(error)
         if (error instanceof ReferenceError) result.error += error.message
       }
+      for (const next of work) await next()
       results.push(result)
     }
   `

@@ -428,7 +428,7 @@ export class ModuleGraph {
     if (file.record !== undefined) return file.record
     const { key, format, url, path } = file
     const folder = path === "" ? "" : dirname(path)
-    const kind = format === "module" ? "file" : format
+    const kind = format === "module" ? fileKind : format
     const asked = format === "builtin" ? key.slice("node:".length) : key
     const initMeta = (meta: object): void => this.#realm.initMeta(meta, kind, asked, url, path, folder)
     try {
@@ -559,6 +559,8 @@ export class ModuleGraph {
   }
 }
 
+/** Node 24 and newer tell a file whether it is the program; none is here. */
+const fileKind = "main" in import.meta ? "file with main" : "file"
 const noNames: ReadonlySet<string> = new Set()
 const requireCall = /\brequire\(\s*["']([^"'\n]+)["']\s*\)/g
 
