@@ -65,7 +65,11 @@ export const errorKinds = {
     when: "An eval was requested from a tool call that the same session's eval waits for, without `nested: true`.",
   },
   never_settles: { code: -32033, retry: "never", when: "An eval awaits a promise that nothing pending can settle." },
-  source_too_large: { code: -32034, retry: "never", when: "The source text of an eval, or of what it imports, is above its limit." },
+  source_too_large: {
+    code: -32034,
+    retry: "never",
+    when: "The source text of an eval, or of what it imports, is above its limit.",
+  },
   binding_lost: {
     code: -32040,
     retry: "never",

@@ -561,7 +561,8 @@ export class Environment implements CellOwner {
 
   #loadAll(requests: readonly string[]): Promise<ArrayLike<unknown>> {
     const { loadAll } = this.#options
-    if (loadAll === undefined) throw new ErrorOfRealm("This session cannot load modules: `import` is not available in it")
+    if (loadAll === undefined)
+      throw new ErrorOfRealm("This session cannot load modules: `import` is not available in it")
     return loadAll(requests)
   }
 

@@ -111,6 +111,7 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
   const privateNames: Record<string, boolean> = { __proto__: null } as never
   const asMade = new WeakMapOf<object, readonly unknown[]>()
   const members = new WeakMapOf<object, Member>()
+  let hasImported = false
   /** Functions of imported modules: the imported name, and the way from there. */
   const exports = new WeakMapOf<object, readonly string[]>()
   const sources: Record<string, KnownSource | undefined> = { __proto__: null } as never
@@ -208,6 +209,7 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
     referenceOf: encodeHooks.referenceOf,
     classOf: encodeHooks.classOf!,
     keepsClosures: true,
+    foreignOf,
     privatesOf: (prototype) => privatesOnChain(prototype, nameOfClass, isRecordedProxy),
   }
   const leavingHooks: EncodeHooks = {
@@ -357,9 +359,27 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
     return typeof value === "function" && descriptorOf(value, "prototype")?.value === prototype
   }
 
+  /** The imported class that objects of this prototype are instances of. */
+  function foreignOf(prototype: object): string | undefined {
+    if (!hasImported) return undefined
+    for (let link: object | null = prototype; link !== null; link = prototypeOf(link)) {
+      if (isRecordedProxy(link)) return undefined
+      const made = dataProperty(link, "constructor")
+      if (typeof made !== "function" || dataProperty(made, "prototype") !== link) continue
+      const definition = weakMapGet(instances, made)
+      const isImported = definition !== undefined && environment.kindOf(definition) === "import"
+      if (!isImported && weakMapGet(exports, made) === undefined) continue
+      if (intrinsics.nameOf(made) !== undefined) continue
+      const className = dataProperty(made, "name")
+      return typeof className === "string" && className !== "" ? className : "a class"
+    }
+    return undefined
+  }
+
   /** An imported name holds functions of its module that can be found by the way to them again; data is encoded like other data. */
   function onImported(imported: string, value: unknown): void {
     if (!isInterface(value)) return
+    hasImported = true
     weakMapSet(instances, value, imported)
     noteExports(value, [imported], 2)
   }
@@ -370,7 +390,7 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
     for (let index = 0; index < keys.length; index++) {
       const key = keys[index]!
       if (typeof key !== "string" || stringIndexOf(key, "/") !== -1) continue
-      const value = dataOf(from, key)
+      const value = dataProperty(from, key)
       if (!isInterface(value) || weakMapGet(instances, value) !== undefined) continue
       const way = withoutPrototype(newListOf(path, key))
       weakMapSet(exports, value, way)
@@ -381,7 +401,7 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
   function exportAt(path: readonly string[]): unknown {
     if (environment.kindOf(path[0]!) !== "import") return undefined
     let value = environment.read(path[0]!)
-    for (let at = 1; at < path.length; at++) value = dataOf(value, path[at]!)
+    for (let at = 1; at < path.length; at++) value = dataProperty(value, path[at]!)
     return value
   }
 
@@ -645,6 +665,7 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
     initMeta: (object: object, how: string, key: string, url: string, path: string, folder: string) =>
       modules.initMeta(object, how, key, url, path, folder),
     giveModule: (value: unknown) => modules.give(value),
+    loadModule: (specifier: string, importer: string) => modules.load(specifier, undefined, importer),
     settleImport: (job: string, ok: boolean, value: unknown) => modules.settle(job, ok, value),
     refuseImport: (job: string, problem: string) => modules.refuse(job, problem),
     dropModule: (key: string) => modules.drop(key),
@@ -864,12 +885,13 @@ function isInterface(value: unknown): value is object {
   if (prototypeOf(value) === null && descriptorOf(value, toStringTag)?.value === "Module") return true
   const keys = ownKeysOf(value)
   if (keys.length > exportsMax) return false
-  for (let index = 0; index < keys.length; index++) if (typeof dataOf(value, keys[index]!) === "function") return true
+  for (let index = 0; index < keys.length; index++)
+    if (typeof dataProperty(value, keys[index]!) === "function") return true
   return false
 }
 
 /** A property that is data; of an export that is not initialised yet there is none. */
-function dataOf(object: unknown, key: PropertyKey): unknown {
+function dataProperty(object: unknown, key: PropertyKey): unknown {
   if ((typeof object !== "object" && typeof object !== "function") || object === null) return undefined
   try {
     return descriptorOf(object, key)?.value

@@ -399,7 +399,14 @@ export class Assembly {
     return this.#analysis.imports.flatMap((site) =>
       site.bindings.map((binding) => {
         const span = this.#span(site.start, site.end)
-        return { ...made, name: binding.local, kind: "import" as const, source: importText(site, binding), span, module: site.specifier }
+        return {
+          ...made,
+          name: binding.local,
+          kind: "import" as const,
+          source: importText(site, binding),
+          span,
+          module: site.specifier,
+        }
       }),
     )
   }

@@ -3,6 +3,7 @@
 // The engine's own module records run it, so what an ES module says stays as it is; only `import()` is turned to the linker, since the engine's
 // would give promises of another realm. Types are blanked in place, as in a submission; what blanking cannot explain has the whole file go
 // through the transformer. Every position leads back to the file.
+import { Script } from "node:vm"
 import { parseSync, visitorKeys } from "oxc-parser"
 import { transformSync } from "oxc-transform"
 import { Edits, Output } from "./edits.ts"
@@ -41,7 +42,12 @@ export interface FileText {
   /** Names that only types bear. */
   readonly types: ReadonlySet<string>
   readonly isAsync: boolean
+  /** Whether its calls of `import()` are turned to the linker; those of a very long CommonJS file stay the engine's. */
+  readonly isLookedThrough: boolean
 }
+
+/** Characters of a CommonJS file that is parsed just to find `import()` in it: a tree takes some 30 times its text. */
+const lookedThroughMax = 512 * 1024
 
 export interface FileOptions {
   readonly isTypeScript: boolean
@@ -56,8 +62,14 @@ const noNames: ReadonlySet<string> = new Set()
 export function compileFile(source: string, { isTypeScript, format }: FileOptions): FileText | InvalidSource {
   // A comment of the same length: lines and columns stay.
   const text = source.replace(/^\uFEFF/, " ").replace(/^#!/, "//")
-  if (!isTypeScript && format === "commonjs" && !importCall.test(text)) return plainCommonJs(text)
-  if (!isTypeScript && format === "detect" && !moduleWords.test(text)) return plainCommonJs(text)
+  if (!isTypeScript && format !== "module") {
+    const isPlain = format === "commonjs" ? !importCall.test(text) : !moduleWords.test(text)
+    if (isPlain) return plainCommonJs(text)
+    if (format === "commonjs" || isFunctionBody(text)) {
+      if (text.length > lookedThroughMax) return { ...plainCommonJs(text), isLookedThrough: false }
+      if (!importCall.test(text)) return plainCommonJs(text)
+    }
+  }
   const lang = isTypeScript ? "ts" : "js"
   const sourceType = format === "module" || isTypeScript ? "module" : format === "commonjs" ? "commonjs" : "unambiguous"
   let result = parseSync(`file.${lang}`, text, { lang, sourceType })
@@ -72,7 +84,10 @@ export function compileFile(source: string, { isTypeScript, format }: FileOption
     }
   }
   if (result.errors.length > 0) {
-    return invalid(source, result.errors.slice(0, 5).map(({ message, labels }) => ({ message, ...placeOf(labels[0]) })))
+    return invalid(
+      source,
+      result.errors.slice(0, 5).map(({ message, labels }) => ({ message, ...placeOf(labels[0]) })),
+    )
   }
   if (isTypeScript) return compileTypeScript(source, text, result.program, isModule)
   return assemble(text, new Edits(text), result, isModule, (offset) => offset, noNames)
@@ -80,6 +95,16 @@ export function compileFile(source: string, { isTypeScript, format }: FileOption
 
 const importCall = /\bimport\s*(?:\/[/*][^]*)?\(/
 const moduleWords = /\b(?:import|export|await)\b/
+
+/** Whether the engine takes it as CommonJS. It only compiles it, and lazily: no tree is made. */
+function isFunctionBody(text: string): boolean {
+  try {
+    void new Script(`(function(exports,require,module,__filename,__dirname){${text}\n})`)
+    return true
+  } catch {
+    return false
+  }
+}
 
 function placeOf(label: { start: number; end: number } | undefined): { start: number; end: number } {
   return { start: label?.start ?? 0, end: label?.end ?? 0 }
@@ -97,6 +122,7 @@ function plainCommonJs(code: string): FileText {
     stars: [],
     types: noNames,
     isAsync: false,
+    isLookedThrough: true,
   }
 }
 
@@ -115,7 +141,12 @@ const esStatements: ReadonlySet<string> = new Set([
   "ExportAllDeclaration",
 ])
 
-function compileTypeScript(source: string, text: string, program: Program, isModule: boolean): FileText | InvalidSource {
+function compileTypeScript(
+  source: string,
+  text: string,
+  program: Program,
+  isModule: boolean,
+): FileText | InvalidSource {
   const types = typeNames(program)
   const edits = new Edits(text)
   const analysis = analyse(program, edits, true)
@@ -129,7 +160,12 @@ function compileTypeScript(source: string, text: string, program: Program, isMod
       return assemble(blanked.text, new Edits(blanked.text), result, isModule, original, types, text)
     }
   }
-  const transformed = transformSync("file.ts", text, { lang: "ts", sourceType: "module", sourcemap: true, target: "es2023" })
+  const transformed = transformSync("file.ts", text, {
+    lang: "ts",
+    sourceType: "module",
+    sourcemap: true,
+    target: "es2023",
+  })
   if (transformed.errors.length > 0) {
     const [error] = transformed.errors
     return invalid(source, [{ message: error!.message, ...placeOf(error!.labels[0]) }])
@@ -189,13 +225,13 @@ function dropOne(edits: Edits, start: number, end: number, limit: number): void 
 function assemble(
   text: string,
   edits: Edits,
-  { module, program }: Parsed,
+  parsed: Parsed,
   isModule: boolean,
   original: (offset: number) => number,
   types: ReadonlySet<string>,
   source = text,
 ): FileText {
-  for (const { start } of module.dynamicImports) {
+  for (const { start } of parsed.module.dynamicImports) {
     const hook = isModule ? `import.meta.${importHook}` : importHook
     edits.replace(start, start + "import".length, hook)
   }
@@ -213,8 +249,18 @@ function assemble(
   }
   if (!isModule) return { ...plainCommonJs(code), map, types }
   const lines = (sourceLines ??= new LineTable(source))
+  const { program } = parsed
   const isAsync = /\bawait\b/.test(text) && hasTopLevelAwait(program)
-  return { valid: true, format: "module", code, map, types, isAsync, ...exportsOf(program, lines, original) }
+  return {
+    valid: true,
+    format: "module",
+    code,
+    map,
+    types,
+    isAsync,
+    isLookedThrough: true,
+    ...exportsOf(program, lines, original),
+  }
 }
 
 function exportsOf(
@@ -271,7 +317,10 @@ function exportsOf(
 }
 
 function typeOf(attributes: readonly unknown[]): string {
-  for (const { key, value } of attributes as readonly { key: { name?: string; value?: string }; value: { value: string } }[]) {
+  for (const { key, value } of attributes as readonly {
+    key: { name?: string; value?: string }
+    value: { value: string }
+  }[]) {
     if ((key.name ?? key.value) === "type") return value.value
   }
   return ""

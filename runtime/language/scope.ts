@@ -476,8 +476,7 @@ class Walk {
       case "ExportAllDeclaration":
       case "TSExportAssignment":
         if (this.#isFile) this.#fileExport(node)
-        else
-          this.#refuse(node, "a session exports every name it binds; this form of `export` means nothing in it")
+        else this.#refuse(node, "a session exports every name it binds; this form of `export` means nothing in it")
         break
       case "ImportDeclaration":
         if (node.importKind === "type") this.#eraseStatement(node)
@@ -556,7 +555,8 @@ class Walk {
     if (declaration !== null) return this.#statementNode(declaration, "list")
     if (source !== null) return
     for (const { local, exportKind } of specifiers) {
-      if (exportKind !== "type" && local.type === "Identifier") this.#refer(local.name, local.start, local.end, true, false)
+      if (exportKind !== "type" && local.type === "Identifier")
+        this.#refer(local.name, local.start, local.end, true, false)
     }
   }
 

@@ -100,7 +100,11 @@ const opening = {
     optional: true,
     doc: "What it is for. `repl` and `ide` sessions have no time limit for an eval.",
   },
-  profile: { oneOf: profiles, optional: true, doc: 'What its code may call; default "standard". Only "full" can import.' },
+  profile: {
+    oneOf: profiles,
+    optional: true,
+    doc: 'What its code may call; default "standard". Only "full" can import.',
+  },
   directory: {
     type: "string",
     max: 4096,

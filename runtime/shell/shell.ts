@@ -601,7 +601,12 @@ export class Shell {
     }
     if (session.generation) message.generation = session.generation
     if (!isResident || tenant.commit !== state.commit) {
-      const realm = { tools: [...session.tools.keys()], kind: session.kind, profile: session.profile, directory: session.directory }
+      const realm = {
+        tools: [...session.tools.keys()],
+        kind: session.kind,
+        profile: session.profile,
+        directory: session.directory,
+      }
       message.checkpoint = checkpointOf(state, realm)
       tenant.commit = state.commit
       tenant.holdsEphemerals = false

@@ -105,6 +105,7 @@ export class Realm {
         context: this.#context,
         initMeta: api.initMeta,
         give: api.giveModule,
+        load: api.loadModule,
         onNode: () => {
           this.usesNode = true
         },

@@ -68,8 +68,13 @@ function programOf(entries: readonly string[]): string {
 export async function importedByNode(root: string, entries: readonly string[]): Promise<Imported[]> {
   const file = join(root, "run.mjs")
   // Node 20 has promises of its own that a file which does not parse rejects and nobody handles.
-  writeFileSync(file, `process.on("unhandledRejection", () => {});${programOf(entries)}\nprocess.stdout.write(JSON.stringify(results))`)
-  const { stdout } = await promisify(execFile)(process.execPath, ["--no-warnings", file], { maxBuffer: 64 * 1024 * 1024 })
+  writeFileSync(
+    file,
+    `process.on("unhandledRejection", () => {});${programOf(entries)}\nprocess.stdout.write(JSON.stringify(results))`,
+  )
+  const { stdout } = await promisify(execFile)(process.execPath, ["--no-warnings", file], {
+    maxBuffer: 64 * 1024 * 1024,
+  })
   return JSON.parse(stdout) as Imported[]
 }
 

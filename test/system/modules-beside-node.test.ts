@@ -274,7 +274,10 @@ const cases: Record<string, Files> = {
   "no such file": { "main.mjs": `import "./none.mjs"; log("never")` },
   "a folder": { "main.mjs": `import "./folder"; log("never")`, "folder/index.js": `` },
   "no ending": { "main.mjs": `import "./x"; log("never")`, "x.mjs": `` },
-  "no such export": { "main.mjs": `import { y } from "./x.mjs"; log("never")`, "x.mjs": `log("never"); export const x = 1` },
+  "no such export": {
+    "main.mjs": `import { y } from "./x.mjs"; log("never")`,
+    "x.mjs": `log("never"); export const x = 1`,
+  },
   "no default": { "main.mjs": `import d from "./x.mjs"; log(d)`, "x.mjs": `export const x = 1` },
   "no such export through another": {
     "main.mjs": `import { y } from "./b.mjs"; log(y)`,

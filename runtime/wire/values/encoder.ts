@@ -66,6 +66,7 @@ const encodeHookNames = [
   "viewsAreSlices",
   "keepsClosures",
   "privatesOf",
+  "foreignOf",
 ] as const
 
 /** Shapes remembered per prototype; a program's hot objects rarely alternate between more. */
@@ -89,6 +90,8 @@ export interface PrototypeInfo {
   readonly brand: Brand
   /** The built-in class on the chain whose internal state nobody can read, as in `Intl.Collator`. */
   readonly builtin: string | undefined
+  /** The class of an imported module on the chain: what its code keeps of an instance cannot be known. */
+  readonly foreign: string | undefined
   /** The chain has more links than anything but an attack: every question about such an object would walk all of it. */
   readonly isTooDeep: boolean
   readonly shapes: Shape[]
@@ -275,13 +278,16 @@ export class ValueEncoder {
     const isTooDeep = hasLongChain(prototype, prototypesMax)
     const brand = isTooDeep ? "ordinary" : candidateBrand(prototype)
     const builtin = brand === "ordinary" && !isTooDeep ? opaqueBuiltin(prototype) : undefined
+    const foreign = isTooDeep ? undefined : this.hooks.foreignOf?.(prototype)
+    const isPlainClass = found !== undefined && brand === "ordinary" && builtin === undefined && foreign === undefined
     const info: PrototypeInfo = {
-      mode: found !== undefined && brand === "ordinary" && builtin === undefined ? protoClass : -1,
+      mode: isPlainClass ? protoClass : -1,
       className: found?.name ?? "",
       hasPrivateNames: found?.hasPrivateNames ?? false,
       privates: this.hooks.privatesOf?.(prototype),
       brand,
       builtin,
+      foreign,
       isTooDeep,
       shapes: newList(),
       shapeCount: 0,
@@ -450,6 +456,7 @@ function newPrototypeInfo(mode: number): PrototypeInfo {
     privates: undefined,
     brand: "ordinary",
     builtin: undefined,
+    foreign: undefined,
     isTooDeep: false,
     shapes: newList(),
     shapeCount: 0,

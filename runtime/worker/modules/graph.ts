@@ -10,6 +10,7 @@ import { createRequire } from "node:module"
 import { dirname } from "node:path"
 import { pathToFileURL, fileURLToPath } from "node:url"
 import { compileFunction, SourceTextModule } from "node:vm"
+import type { CompileFunctionOptions } from "node:vm"
 import { compileFile, importHook } from "../../language/file.ts"
 import type { FileText } from "../../language/file.ts"
 import { renderProblem } from "../../language/parse.ts"
@@ -26,13 +27,14 @@ const bytesMax = 128 * 1024 * 1024
 const filesPerImportMax = 5_000
 const filesMax = 20_000
 
-type Format = "module" | "commonjs" | "json" | "builtin"
+type Format = "module" | "commonjs" | "json" | "builtin" | "addon"
 
 /** What a realm's side is asked for; see `stdlib/modules.ts`. */
 export interface ModulesRealm {
   readonly context: object
   initMeta(meta: object, kind: string, key: string, url: string, path: string, folder: string): void
   give(value: unknown): void
+  load(specifier: string, importer: string): Promise<unknown>
   onNode(): void
   settle(job: string, ok: boolean, value: unknown): void
   refuse(job: string, problem: string): void
@@ -123,6 +125,7 @@ export class ModuleGraph {
       const file = this.#load(() => this.#file(resolved, "any", who, "require"))
       this.#files.get(importer)?.needs.add(file)
       if (file.format === "module") return this.#requireModule(file, specifier, who)
+      if (file.format === "addon") return `builtin ${file.path}`
       return `${file.format} ${file.format === "builtin" ? file.key.slice("node:".length) : file.key}`
     })
   }
@@ -132,7 +135,14 @@ export class ModuleGraph {
       const file = this.#files.get(key)!
       const parameters = ["exports", "require", "module", "__filename", "__dirname", importHook]
       try {
-        const options = { parsingContext: this.#realm.context, filename: this.#nameFile(file) }
+        const options: CompileFunctionOptions = {
+          parsingContext: this.#realm.context as never,
+          filename: this.#nameFile(file),
+        }
+        // A file that was too long to be looked through.
+        if (!file.text!.isLookedThrough) {
+          options.importModuleDynamically = (specifier) => this.#realm.load(specifier, key) as Promise<never>
+        }
         this.#realm.give(compileFunction(file.text!.code, parameters, options))
       } catch (error) {
         throw syntaxProblem(file.path, engineMessage(error))
@@ -148,7 +158,9 @@ export class ModuleGraph {
   value(name: string): string {
     return this.#answer(() => {
       this.#realm.onNode()
-      this.#realm.give(requireBuiltin(`node:${name}`))
+      // An addon is Node's to load, and of its realm, as its own modules are.
+      if (name.startsWith("/")) this.#realm.give(loadAddon(name))
+      else this.#realm.give(requireBuiltin(`node:${name}`))
       return ""
     })
   }
@@ -158,10 +170,14 @@ export class ModuleGraph {
       if (form === "path") {
         const path = specifier.startsWith("file:") ? fileURLToPath(specifier) : specifier
         if (path.startsWith("/")) return path
-        throw new ModuleProblem("type_error", `createRequire takes an absolute path or a file: URL, not '${specifier}'.`, {
-          name: "TypeError",
-          code: "ERR_INVALID_ARG_VALUE",
-        })
+        throw new ModuleProblem(
+          "type_error",
+          `createRequire takes an absolute path or a file: URL, not '${specifier}'.`,
+          {
+            name: "TypeError",
+            code: "ERR_INVALID_ARG_VALUE",
+          },
+        )
       }
       const from = importer === "" ? this.#folder : importer
       const who = this.#who(importer)
@@ -173,7 +189,11 @@ export class ModuleGraph {
   }
 
   /** The file that a frame's name stands for, with the way back from its positions. */
-  unitOf(filename: string): { unit: { map(line: number, column: number): (Position & { filename: string }) | undefined }; file: string } | undefined {
+  unitOf(
+    filename: string,
+  ):
+    | { unit: { map(line: number, column: number): (Position & { filename: string }) | undefined }; file: string }
+    | undefined {
     const found = this.#byFilename.get(filename)
     if (found?.text === undefined) return undefined
     const { text, path, key } = found
@@ -276,7 +296,8 @@ export class ModuleGraph {
       if (this.#added.length >= filesPerImportMax) return
       try {
         const resolved = this.#resolver.resolve(specifier!, file.path, file.path, "require")
-        if (resolved.kind === "file" && isCode(resolved.path)) file.needs.add(this.#one(resolved, "any", file.path, "require"))
+        if (resolved.kind === "file" && isCode(resolved.path))
+          file.needs.add(this.#one(resolved, "any", file.path, "require"))
       } catch (error) {
         // It may never be asked for; who asks is told.
         if (!(error instanceof ModuleProblem)) throw error
@@ -314,10 +335,14 @@ export class ModuleGraph {
   #read(resolved: Exclude<Resolved, { kind: "builtin" }>, key: string, who: string, form: Form): FileModule {
     if (resolved.kind === "data") return dataModule(resolved.url, who)
     const { path, packageType } = resolved
+    const ending = /\.[^./]*$/.exec(path)?.[0] ?? ""
+    if (ending === ".node" && form === "require") {
+      const facts = { key, path, source: "", stamp: "", text: undefined, names: noNames }
+      return new FileModule({ ...facts, format: "addon" })
+    }
     const source = this.#readText(path, who)
     const stamp = stampOfFile(path, source)
     const made = { key, path, source, stamp }
-    const ending = /\.[^./]*$/.exec(path)?.[0] ?? ""
     if (ending === ".json") {
       const names = new Set(["default"])
       checkJson(path, source)
@@ -326,10 +351,14 @@ export class ModuleGraph {
     const format = formatOf(ending, packageType)
     if (format === undefined) {
       const known = ".js, .mjs, .cjs, .ts, .mts, .cts and .json"
-      throw new ModuleProblem("module_invalid", `'${path}', which ${who} asks for, is no file that a session can import; those end in ${known}.`, {
-        code: "ERR_UNKNOWN_FILE_EXTENSION",
-        name: "TypeError",
-      })
+      throw new ModuleProblem(
+        "module_invalid",
+        `'${path}', which ${who} asks for, is no file that a session can import; those end in ${known}.`,
+        {
+          code: "ERR_UNKNOWN_FILE_EXTENSION",
+          name: "TypeError",
+        },
+      )
     }
     const text = compileFile(source, { isTypeScript: /^\.[cm]?ts$/.test(ending), format })
     if (!text.valid) {
@@ -344,7 +373,9 @@ export class ModuleGraph {
   #readText(path: string, who: string): string {
     const found = statSync(path, { throwIfNoEntry: false })
     if (found?.isFile() !== true) {
-      throw new ModuleProblem("module_not_found", `'${path}', which ${who} asks for, is no file.`, { code: "ERR_MODULE_NOT_FOUND" })
+      throw new ModuleProblem("module_not_found", `'${path}', which ${who} asks for, is no file.`, {
+        code: "ERR_MODULE_NOT_FOUND",
+      })
     }
     if (found.size > fileBytesMax || this.#bytes + found.size > bytesMax) {
       const message = `'${path}', which ${who} asks for, has ${found.size} bytes: a file may have ${fileBytesMax}, and all files of a session ${bytesMax}. Import a smaller form of it.`
@@ -378,7 +409,10 @@ export class ModuleGraph {
         const resolved = this.#resolver.resolve(specifier, path, path, "require")
         if (resolved.kind !== "file" || seen.has(resolved.path) || !isCode(resolved.path)) continue
         const format = formatOf(/\.[^./]*$/.exec(resolved.path)?.[0] ?? "", resolved.packageType)
-        const text = compileFile(readFileSync(resolved.path, "utf8"), { isTypeScript: /ts$/.test(resolved.path), format: format ?? "commonjs" })
+        const text = compileFile(readFileSync(resolved.path, "utf8"), {
+          isTypeScript: /ts$/.test(resolved.path),
+          format: format ?? "commonjs",
+        })
         if (!text.valid || text.format === "module") continue
         for (const name of this.#namesOf(resolved.path, text.code, seen)) names.add(name)
       } catch {
@@ -395,8 +429,10 @@ export class ModuleGraph {
     if (found !== undefined && found !== "ambiguous") return
     const where = file.path === "" ? `'${specifier}'` : `'${specifier}' (${file.path})`
     let message
-    if (found === "ambiguous") message = `${where} has more than one '${name}', from different 'export *'; ${who} cannot import it by that name.`
-    else if (file.text?.types.has(name) === true) message = `${where} has '${name}' as a type only; write 'import type' or 'export type' in ${who}.`
+    if (found === "ambiguous")
+      message = `${where} has more than one '${name}', from different 'export *'; ${who} cannot import it by that name.`
+    else if (file.text?.types.has(name) === true)
+      message = `${where} has '${name}' as a type only; write 'import type' or 'export type' in ${who}.`
     else if (file.format === "module" || file.format === "builtin" || file.format === "json") {
       const has = [...exportNames(file)].toSorted().slice(0, 20).join(", ")
       message = `${where} has no export '${name}', which ${who} imports; it has ${has === "" ? "none" : has}.`
@@ -453,7 +489,9 @@ export class ModuleGraph {
   }
 
   #start(job: string, root: SourceTextModule): void {
-    const ahead = [...this.#files.values()].filter((file) => file.format === "commonjs").flatMap((file) => [...file.needs])
+    const ahead = [...this.#files.values()]
+      .filter((file) => file.format === "commonjs")
+      .flatMap((file) => [...file.needs])
     const settle = (ok: boolean, value: unknown): void => this.#realm.settle(job, ok, value)
     const link = async (): Promise<void> => {
       await root.link(this.#linker as never)
@@ -464,15 +502,19 @@ export class ModuleGraph {
     const linked = this.#linking.then(link)
     this.#linking = linked.catch(() => {})
     linked.then(
-      () => root.evaluate().then(
-        () => settle(true, root.namespace),
-        (error: unknown) => settle(false, error),
-      ),
+      () =>
+        root.evaluate().then(
+          () => settle(true, root.namespace),
+          (error: unknown) => settle(false, error),
+        ),
       (error: unknown) => {
         const problem =
-          error instanceof ModuleProblem ? error : new ModuleProblem("module_invalid", engineMessage(error), { name: "SyntaxError" })
+          error instanceof ModuleProblem
+            ? error
+            : new ModuleProblem("module_invalid", engineMessage(error), { name: "SyntaxError" })
         // Records that are half linked must not be met again.
-        for (const [key, file] of this.#files) if (file.record?.status === "unlinked" || file.record?.status === "linking") this.#files.delete(key)
+        for (const [key, file] of this.#files)
+          if (file.record?.status === "unlinked" || file.record?.status === "linking") this.#files.delete(key)
         this.#realm.refuse(job, problem.text)
       },
     )
@@ -495,7 +537,9 @@ export class ModuleGraph {
     if (file.interop !== undefined || needsWaiting(file)) return
     const exports = exportNames(file)
     const marks = exports.has("default") && !exports.has("__esModule")
-    const code = marks ? `export * from "0";export{default}from "0";export const __esModule=true` : `export * as n0 from "0"`
+    const code = marks
+      ? `export * from "0";export{default}from "0";export const __esModule=true`
+      : `export * as n0 from "0"`
     const interop = this.#newRecord(code, "nacre:interop", () => {})
     this.#roots.set(interop, new Map([["0", file]]))
     await interop.link(this.#linker as never)
@@ -525,7 +569,8 @@ export class ModuleGraph {
     const exports = exportNames(file)
     const namespace = interop.namespace as Record<string, unknown>
     const isMarked = exports.has("default") && !exports.has("__esModule")
-    if (exports.has("module.exports")) this.#realm.give((file.record!.namespace as Record<string, unknown>)["module.exports"])
+    if (exports.has("module.exports"))
+      this.#realm.give((file.record!.namespace as Record<string, unknown>)["module.exports"])
     else this.#realm.give(isMarked ? namespace : file.record!.namespace)
     return "module "
   }
@@ -540,7 +585,7 @@ export class ModuleGraph {
       if (file.record?.status === "errored" || (file.path !== "" && hasChanged(file))) dirty.add(file)
     }
     if (dirty.size === 0) return
-    for (let size = -1; size !== dirty.size; ) {
+    for (let size = -1; size !== dirty.size;) {
       size = dirty.size
       for (const file of this.#files.values()) {
         if (dirty.has(file)) continue
@@ -600,7 +645,9 @@ function stampOfFile(path: string, source: string): string {
   return found === undefined ? "" : `${found.mtimeMs} ${found.size}`
 }
 
-function hasChanged({ path, stamp }: FileModule): boolean {
+function hasChanged({ path, stamp, format }: FileModule): boolean {
+  // A process loads an addon once.
+  if (format === "addon") return false
   try {
     if (path.includes("/node_modules/")) return stampOfFile(path, "") !== stamp
     return readFileSync(path, "utf8") !== stamp
@@ -609,9 +656,25 @@ function hasChanged({ path, stamp }: FileModule): boolean {
   }
 }
 
+function loadAddon(path: string): unknown {
+  try {
+    return requireBuiltin(path)
+  } catch (error) {
+    throw new ModuleProblem("module_invalid", engineMessage(error), { code: "ERR_DLOPEN_FAILED" })
+  }
+}
+
 function builtinModule(name: string): FileModule {
   const names = new Set(["default", ...Object.keys(requireBuiltin(`node:${name}`) as object)])
-  return new FileModule({ key: `node:${name}`, format: "builtin", path: "", text: undefined, source: "", stamp: "", names })
+  return new FileModule({
+    key: `node:${name}`,
+    format: "builtin",
+    path: "",
+    text: undefined,
+    source: "",
+    stamp: "",
+    names,
+  })
 }
 
 function dataModule(url: string, who: string): FileModule {
@@ -641,10 +704,14 @@ function dataModule(url: string, who: string): FileModule {
 function checkType({ format, key }: FileModule, type: string, who: string): void {
   if (type === "any") return
   if (type !== "" && type !== "json") {
-    throw new ModuleProblem("module_invalid", `${who} imports '${key}' with the type '${type}'; the only one is "json".`, {
-      code: "ERR_IMPORT_ATTRIBUTE_UNSUPPORTED",
-      name: "TypeError",
-    })
+    throw new ModuleProblem(
+      "module_invalid",
+      `${who} imports '${key}' with the type '${type}'; the only one is "json".`,
+      {
+        code: "ERR_IMPORT_ATTRIBUTE_UNSUPPORTED",
+        name: "TypeError",
+      },
+    )
   }
   if (format === "json" && type === "") {
     const message = `'${key}' is JSON, which ${who} has to say: import … with { type: "json" }.`
@@ -652,7 +719,10 @@ function checkType({ format, key }: FileModule, type: string, who: string): void
   }
   if (format !== "json" && type === "json") {
     const message = `'${key}' is no JSON, as ${who} says; leave out with { type: "json" }.`
-    throw new ModuleProblem("module_invalid", message, { code: "ERR_IMPORT_ATTRIBUTE_TYPE_INCOMPATIBLE", name: "TypeError" })
+    throw new ModuleProblem("module_invalid", message, {
+      code: "ERR_IMPORT_ATTRIBUTE_TYPE_INCOMPATIBLE",
+      name: "TypeError",
+    })
   }
 }
 

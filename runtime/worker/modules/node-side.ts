@@ -17,7 +17,15 @@ const nodesOwn: ReadonlySet<string> = new Set([
 ])
 
 /** Names that are made by the realm, or that mean this thread. */
-const left: ReadonlySet<string> = new Set(["globalThis", "global", "process", "console", "require", "module", "exports"])
+const left: ReadonlySet<string> = new Set([
+  "globalThis",
+  "global",
+  "process",
+  "console",
+  "require",
+  "module",
+  "exports",
+])
 
 /** Names of Node's globals for a realm that has those names already. */
 export function nodeGlobalNames(has: ReadonlySet<string>): string[] {
@@ -56,7 +64,16 @@ export function makeProcess(write: (stream: "stdout" | "stderr", text: string) =
     Object.defineProperty(own, name, { value, writable: true, enumerable: true, configurable: true })
   }
   const emitter = new EventEmitter()
-  for (const name of ["on", "once", "off", "addListener", "removeListener", "removeAllListeners", "prependListener", "emit"] as const) {
+  for (const name of [
+    "on",
+    "once",
+    "off",
+    "addListener",
+    "removeListener",
+    "removeAllListeners",
+    "prependListener",
+    "emit",
+  ] as const) {
     define(name, (...args: unknown[]) => {
       const result: unknown = (emitter[name] as (...given: unknown[]) => unknown).apply(emitter, args)
       return result === emitter ? own : result
@@ -65,8 +82,14 @@ export function makeProcess(write: (stream: "stdout" | "stderr", text: string) =
   for (const name of ["listeners", "listenerCount", "eventNames", "setMaxListeners"] as const) {
     define(name, (...args: unknown[]) => (emitter[name] as (...given: unknown[]) => unknown).apply(emitter, args))
   }
-  define("stdout", makeStream((text) => write("stdout", text)))
-  define("stderr", makeStream((text) => write("stderr", text)))
+  define(
+    "stdout",
+    makeStream((text) => write("stdout", text)),
+  )
+  define(
+    "stderr",
+    makeStream((text) => write("stderr", text)),
+  )
   define("argv", [process.execPath])
   define("execArgv", [])
   // Of the host's, which has few.

@@ -66,7 +66,10 @@ export class Resolver {
     }
     if (scheme !== undefined && scheme !== "file") {
       const remedy = "download it to a file, or install it as a package"
-      throw notFound(`'${specifier}' in ${who} cannot be imported: only files, packages and data: URLs can; ${remedy}.`, form)
+      throw notFound(
+        `'${specifier}' in ${who} cannot be imported: only files, packages and data: URLs can; ${remedy}.`,
+        form,
+      )
     }
     let request = specifier
     let search = ""
@@ -84,7 +87,12 @@ export class Resolver {
     if (found.path !== undefined) {
       const { path, moduleType } = found
       // A query is oxc's to keep or not; ours is kept apart.
-      return { kind: "file", path: path.replace(/[?#].*$/, (tail) => (request.includes(tail) ? tail : "")), search, packageType: moduleType }
+      return {
+        kind: "file",
+        path: path.replace(/[?#].*$/, (tail) => (request.includes(tail) ? tail : "")),
+        search,
+        packageType: moduleType,
+      }
     }
     if (found.builtin !== undefined) return { kind: "builtin", name: found.builtin.resolved.replace(/^node:/, "") }
     throw this.#explain(specifier, request, folder, who, form, found.error ?? "")

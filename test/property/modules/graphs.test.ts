@@ -48,12 +48,18 @@ function filesOf(modules: Graph): Files {
   return files
 }
 
-function moduleText(number: number, { exports, hasDefault, statements }: Graph[number], fileOf: (at: number) => string): string {
+function moduleText(
+  number: number,
+  { exports, hasDefault, statements }: Graph[number],
+  fileOf: (at: number) => string,
+): string {
   const head: string[] = []
   const body: string[] = [`log("m${number}")`]
   const reExported = new Set<string>(exports)
   const look = (what: string, label: string) =>
-    body.push(`try { log("m${number} ${label}", typeof ${what} === "function" ? "function " + ${what}.name : typeof ${what} === "object" ? Object.keys(${what}) : ${what}) } catch (error) { log("m${number}", error.message) }`)
+    body.push(
+      `try { log("m${number} ${label}", typeof ${what} === "function" ? "function " + ${what}.name : typeof ${what} === "object" ? Object.keys(${what}) : ${what}) } catch (error) { log("m${number}", error.message) }`,
+    )
   for (const [at, { kind, from, name: imported }] of statements.entries()) {
     const file = JSON.stringify(fileOf(from))
     const local = `${imported}${at}`
@@ -63,7 +69,9 @@ function moduleText(number: number, { exports, hasDefault, statements }: Graph[n
       if (imported === "f") body.push(`try { ${local}(); } catch (error) { log(error.message) }`)
     } else if (kind === "namespace") {
       head.push(`import * as ${local} from ${file}`)
-      body.push(`try { log("m${number}", Object.keys(${local}).join(), ${local}.${imported}?.name ?? ${local}.${imported}) } catch (error) { log(error.message) }`)
+      body.push(
+        `try { log("m${number}", Object.keys(${local}).join(), ${local}.${imported}?.name ?? ${local}.${imported}) } catch (error) { log(error.message) }`,
+      )
     } else if (kind === "bare") head.push(`import ${file}`)
     else if (kind === "default") {
       head.push(`import ${local} from ${file}`)
@@ -74,12 +82,18 @@ function moduleText(number: number, { exports, hasDefault, statements }: Graph[n
       reExported.add(imported)
       head.push(kind === "starAs" ? `export * as ${imported} from ${file}` : `export { ${imported} } from ${file}`)
     } else if (kind === "dynamic") {
-      body.push(`later(() => import(${file}).then((it) => log("m${number} got", Object.keys(it).join()), (error) => log("m${number} missed", error.name)))`)
+      body.push(
+        `later(() => import(${file}).then((it) => log("m${number} got", Object.keys(it).join()), (error) => log("m${number} missed", error.name)))`,
+      )
     } else if (kind === "throw" && at === 3) body.push(`throw new RangeError("m${number}")`)
-    else if (kind === "await") body.push(`await ${at % 2 === 0 ? "null" : `new Promise((resolve) => setTimeout(resolve, 1))`}; log("m${number} goes on")`)
+    else if (kind === "await")
+      body.push(
+        `await ${at % 2 === 0 ? "null" : `new Promise((resolve) => setTimeout(resolve, 1))`}; log("m${number} goes on")`,
+      )
   }
   for (const each of exports) {
-    if (each === "f") body.push(`export function f() { ${exports.includes("a") ? "a += 1; " : ""}log("f of m${number}") }`)
+    if (each === "f")
+      body.push(`export function f() { ${exports.includes("a") ? "a += 1; " : ""}log("f of m${number}") }`)
     else if (each === "K") body.push(`export class K { static at = ${number} }`)
     else if (each === "a") body.push(`export let a = ${number}`)
     else if (each === "b") body.push(`export const b = "b${number}"`)
@@ -90,16 +104,30 @@ function moduleText(number: number, { exports, hasDefault, statements }: Graph[n
   return `${[...head, ...body].join("\n")}\n`
 }
 
-function commonJsText(number: number, { exports, statements }: Graph[number], fileOf: (at: number) => string, modules: Graph): string {
+function commonJsText(
+  number: number,
+  { exports, statements }: Graph[number],
+  fileOf: (at: number) => string,
+  modules: Graph,
+): string {
   const lines = [`log("m${number} cjs")`]
   for (const [at, { kind, from, name: wanted }] of statements.entries()) {
     const target = from % modules.length
     const isCommonJs = modules[target]!.isCommonJs && target > 0
-    if (kind === "dynamic") lines.push(`later(() => import("${fileOf(from)}").then((it) => log("m${number} got", Object.keys(it).join()), (error) => log("m${number} missed", error.name)))`)
+    if (kind === "dynamic")
+      lines.push(
+        `later(() => import("${fileOf(from)}").then((it) => log("m${number} got", Object.keys(it).join()), (error) => log("m${number} missed", error.name)))`,
+      )
     // What ES modules in cycles with CommonJS do differs between versions of Node.
-    else if (isCommonJs) lines.push(`const r${at} = require("${fileOf(from)}"); log("m${number}", Object.keys(r${at}).join(), r${at}.${wanted})`)
+    else if (isCommonJs)
+      lines.push(
+        `const r${at} = require("${fileOf(from)}"); log("m${number}", Object.keys(r${at}).join(), r${at}.${wanted})`,
+      )
   }
-  for (const each of exports) lines.push(each === "f" ? `exports.f = function f() { log("f of m${number}") }` : `exports.${each} = "${each}${number}"`)
+  for (const each of exports)
+    lines.push(
+      each === "f" ? `exports.f = function f() { log("f of m${number}") }` : `exports.${each} = "${each}${number}"`,
+    )
   return `${lines.join("\n")}\n`
 }
 
