@@ -94,6 +94,12 @@ export const errorKinds = {
   value_too_large: { code: -32045, retry: "never", when: "An encoded value is above its limit." },
   type_error: { code: -32046, retry: "never", when: "An argument has the wrong type." },
   mark_not_found: { code: -32047, retry: "never", when: "The session has no mark of that name." },
+  candidate_not_found: {
+    code: -32061,
+    retry: "never",
+    when: "The session has no open candidate of that id.",
+  },
+  revision_not_found: { code: -32062, retry: "never", when: "The session has no revision of that number." },
   tool_not_found: { code: -32050, retry: "never", when: "Session code called a tool that the session does not have." },
   tool_timeout: { code: -32051, retry: "same", when: "A tool call did not settle within its deadline." },
   stale_parent: { code: -32060, retry: "fresh", when: "A key was changed by another change since this one began." },

@@ -13,7 +13,7 @@ export type NacreHappening =
       workspace: string
       /** The eval that was committed; none for `reset` and the like. */
       evalId?: string
-      because: "eval" | "reset" | "rollback" | "realm-lost"
+      because: "eval" | "change" | "reset" | "rollback" | "realm-lost"
       set: string[]
       definitions: string[]
       removed: string[]

@@ -7,7 +7,7 @@
 // Stopping goes the other way: sessions are drained and stopped first, then hosts. When the root gives up (hosts that cannot be kept
 // running), every eval has its outcome and the nacre refuses everything with `nacre_failed`.
 import { statSync } from "node:fs"
-import { resolve } from "node:path"
+import { resolve as resolvePath } from "node:path"
 import { inspect } from "node:util"
 import { nanoid } from "nanoid"
 import { printTree, startSupervisor, treeOf } from "../supervisor/index.ts"
@@ -580,7 +580,7 @@ export class Nacre {
 function checkProfile(profile: Profile): Profile {
   if (profiles.includes(profile)) return profile
   const known = profiles.join(", ")
-  throw new NacreError("invalid_options", `Unknown profile '${String(profile)}'; known are ${known}.`)
+  throw new NacreError("invalid_options", `Unknown profile '${profile as string}'; known are ${known}.`)
 }
 
 /** Looked at now: later a misspelt folder would only show as imports that find nothing. */
@@ -589,7 +589,7 @@ function directoryOf(given: unknown): string {
   if (typeof given !== "string" || given === "" || given.includes("\0")) {
     throw new NacreError("invalid_options", `directory must be the path of a folder, not ${inspect(given)}.`)
   }
-  const path = resolve(given)
+  const path = resolvePath(given)
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) {
     throw new NacreError("invalid_options", `directory '${path}' is no folder.`)
   }

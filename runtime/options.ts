@@ -29,6 +29,10 @@ export interface Limits {
   toolTimeoutMs: number
   /** Tool calls of one eval that may be under way at once. */
   toolCallsMax: number
+  /** Milliseconds that making the definitions of a change may take. */
+  changeTimeoutMs: number
+  /** Candidates of one session that are neither committed nor abandoned. */
+  candidatesMax: number
   /** Milliseconds a synchronous call from session code waits for its answer. */
   syncCallTimeoutMs: number
   /** Living realms per worker thread. A full collection grows by 0.2 ms per realm. */
@@ -61,6 +65,8 @@ export const defaultLimits: Limits = {
   valueDataBytesMax: 1024 * 1024,
   toolTimeoutMs: 60_000,
   toolCallsMax: 16,
+  changeTimeoutMs: 10_000,
+  candidatesMax: 32,
   syncCallTimeoutMs: 1_000,
   residentsPerWorkerMax: 200,
   parkedPerWorker: 16,

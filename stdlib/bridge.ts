@@ -36,6 +36,9 @@ export const opRestored = 23 // the imports that a checkpoint asks for have been
 /** Given instead of an answer when the code belongs to no running eval. */
 export const refusedEnded = "eval_ended"
 
+/** Given instead of an answer while definitions are made, which must not call out. */
+export const refusedMaking = "outside_call"
+
 export type HostFunction = (op: number, a?: Primitive, b?: Primitive, payload?: unknown, c?: Primitive) => Primitive
 
 export class Bridge {
@@ -55,14 +58,24 @@ export class Bridge {
     return answer
   }
 
+  /** What code of an ended eval writes goes nowhere. */
+  output(stream: "stdout" | "stderr", text: string): void {
+    if (this.call(opOutput, stream, text) === refusedMaking) throw refusalOfMaking("Output")
+  }
+
   /** A call that only code of a running eval may make. */
   callOutside(what: string, op: number, a?: Primitive, b?: Primitive, payload?: unknown, c?: Primitive): Primitive {
     const answer = this.call(op, a, b, payload, c)
     if (answer === refusedEnded) {
       throw kindError("eval_ended", `${what} is refused: the eval that this code belongs to has ended.`)
     }
+    if (answer === refusedMaking) throw refusalOfMaking(what)
     return answer
   }
+}
+
+function refusalOfMaking(what: string): Error {
+  return kindError("outside_call", `${what} is refused: a definition must not call out while it is made.`)
 }
 
 /** An Error of this realm with a `kind`, as everything that Nacre throws into session code is. */

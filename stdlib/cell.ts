@@ -15,7 +15,7 @@ import {
   TypeErrorOfRealm,
 } from "./intrinsics.ts"
 
-export type CellState = "free" | "local" | "readonly" | "definition" | "import" | "dead" | "lost"
+export type CellState = "free" | "local" | "readonly" | "definition" | "import" | "dead" | "lost" | "guarded"
 
 /** What a name held before an eval touched it. */
 export interface Saved {
@@ -66,6 +66,11 @@ export class Cell {
     if (state === "lost") {
       const error = new ErrorOfRealm(`The binding '${name}' was lost: ${this.reason}`)
       const kind = { __proto__: null, value: "binding_lost", writable: true, configurable: true }
+      throw defineProperty(error, "kind", kind as PropertyDescriptor)
+    }
+    if (state === "guarded") {
+      const error = new ErrorOfRealm(`A definition must not read '${name}', a local of the session, while it is made`)
+      const kind = { __proto__: null, value: "local_read", writable: true, configurable: true }
       throw defineProperty(error, "kind", kind as PropertyDescriptor)
     }
     const found = this.owner.resolveFree(name)
@@ -168,8 +173,8 @@ export function readOfImport(cell: Cell): () => unknown {
   return descriptorOf(cell, "v")!.get!
 }
 
-/** Takes a name's value away: free, in its dead zone, or lost for a reason. */
-export function unbindCell(cell: Cell, state: "free" | "dead" | "lost", reason = ""): void {
+/** Takes a name's value away: free, in its dead zone, lost for a reason, or kept from definitions that are being made. */
+export function unbindCell(cell: Cell, state: "free" | "dead" | "lost" | "guarded", reason = ""): void {
   if (cell.saved === undefined) touch(cell)
   const wasBound = hasOwn(cell, "v")
   if (wasBound) deleteProperty(cell, "v")

@@ -13,7 +13,7 @@ import {
   stringSlice,
   StringOf,
 } from "./intrinsics.ts"
-import { opNow, opOutput } from "./bridge.ts"
+import { opNow } from "./bridge.ts"
 import type { Bridge } from "./bridge.ts"
 import { formatConsole } from "./format-console.ts"
 import { defaultPreviewLimits } from "./preview.ts"
@@ -26,7 +26,7 @@ export function makeConsole(bridge: Bridge, textOf?: TextOf): object {
 
   const write = (stream: "stdout" | "stderr", args: ArrayLike<unknown>): void => {
     const text = formatConsole(args, defaultPreviewLimits, textOf)
-    bridge.call(opOutput, stream, indent === 0 ? `${text}\n` : `${indented(text, stringRepeat("  ", indent))}\n`)
+    bridge.output(stream, indent === 0 ? `${text}\n` : `${indented(text, stringRepeat("  ", indent))}\n`)
   }
   const line = (text: string, args: ArrayLike<unknown> = none, from = 0): void =>
     write("stdout", listOf(args, from, text))

@@ -78,6 +78,17 @@ interface Definition {
   group: UnitGroup
 }
 
+/** Definitions that were made for a change and are not in force, or not yet. */
+export interface Candidate {
+  /** What names become, and what provides them. */
+  readonly cells: { readonly cell: Cell; readonly after: Saved }[]
+  readonly definitions: { readonly name: string; readonly definition: Definition | undefined }[]
+  /** Every name that was made. */
+  readonly made: string[]
+  /** What provided the names before. */
+  readonly before: { readonly name: string; readonly definition: Definition | undefined }[]
+}
+
 export interface EnvironmentOptions {
   /** Answers for a name that is no binding of the session. The default is the realm's global object. */
   resolveFree?(name: string): FreeValue | undefined
@@ -354,6 +365,106 @@ export class Environment implements CellOwner {
     this.#settle()
   }
 
+  /**
+   * Makes the definitions of a unit as they would stand after a change, with everything that depends on them or on a removed name. Until
+   * `leaveCandidate` they are in force, so that they find each other however they are reached; nobody else runs meanwhile. Those named in
+   * `data` hold a value and are bound as read-only locals. Throws what making them threw; nothing has changed then.
+   */
+  enterCandidate(
+    unit: Unit,
+    data: readonly string[],
+    removed: readonly string[],
+    guarded: readonly string[],
+  ): Candidate {
+    const candidate: Candidate = { cells: newList(), made: newList(), definitions: newList(), before: newList() }
+    for (let index = 0; index < guarded.length; index++) {
+      if (this.#bound[guarded[index]!] !== undefined) unbindCell(this.cell(guarded[index]!), "guarded")
+    }
+    try {
+      for (let index = 0; index < removed.length; index++) {
+        this.#noteDefinition(candidate, removed[index]!)
+        this.remove(removed[index]!)
+      }
+      const names: string[] = newList()
+      for (let index = 0; index < removed.length; index++) arrayPush(names, removed[index]!)
+      const run = new Run(unit)
+      for (let index = 0; index < unit.groups.length; index++) {
+        const group = unit.groups[index]!
+        this.#bindGroup(candidate, group, this.#instances(group, run), data)
+        for (let member = 0; member < group.names.length; member++) arrayPush(names, group.names[member]!)
+      }
+      const order = this.#dependentsInOrder(names)
+      for (let index = order.length - 1; index >= 0; index--) {
+        this.#bindGroup(candidate, order[index]!, this.#instances(order[index]!, run), nothing, order[index])
+      }
+    } catch (error) {
+      this.#unguard()
+      this.leaveCandidate(candidate)
+      throw error
+    }
+    this.#unguard()
+    return candidate
+  }
+
+  /** Binds the members of a group that were made, or only those that it still provides. */
+  #bindGroup(
+    candidate: Candidate,
+    group: UnitGroup,
+    values: readonly unknown[],
+    data: readonly string[],
+    provider?: UnitGroup,
+  ): void {
+    for (let member = 0; member < group.names.length; member++) {
+      const name = group.names[member]!
+      if (provider !== undefined && this.#definitions[name]?.group !== provider) continue
+      this.#noteDefinition(candidate, name)
+      arrayPush(candidate.made, name)
+      if (includes(data, name)) this.setLocal(name, values[member], true)
+      else this.#define({ name, kind: group.kinds[member]!, value: values[member], group })
+    }
+  }
+
+  #noteDefinition({ before }: Candidate, name: string): void {
+    arrayPush(before, { name, definition: this.#definitions[name] })
+  }
+
+  #unguard(): void {
+    for (let index = 0; index < this.#touchedCount; index++) {
+      const cell = this.#touched[index]!
+      if (cell.state === "guarded") restoreCell(cell)
+    }
+  }
+
+  /** Takes what was made out of force. The realm is as it was before, and the candidate can be put in force later. */
+  leaveCandidate(candidate: Candidate): void {
+    const { before, definitions, cells } = candidate
+    for (let index = before.length - 1; index >= 0; index--) {
+      const { name, definition } = before[index]!
+      arrayPush(definitions, { name, definition: this.#definitions[name] })
+      if (definition === undefined) this.#forget(name)
+      else this.#record(definition)
+    }
+    const count = this.#touchedCount
+    for (let index = 0; index < count; index++) {
+      const cell = this.#touched[index]!
+      arrayPush(cells, { cell, after: savedOf(cell) })
+      restoreCell(cell)
+    }
+    this.#settle()
+  }
+
+  /** Puts a candidate in force that was made on the very state that the realm holds. */
+  publish({ cells, definitions }: Candidate): void {
+    for (let index = 0; index < cells.length; index++) restoreCell(cells[index]!.cell, cells[index]!.after)
+    // The list was written from the back: the first entry of a name is the last that was made.
+    for (let index = definitions.length - 1; index >= 0; index--) {
+      const { name, definition } = definitions[index]!
+      if (definition === undefined) this.#forget(name)
+      else this.#record(definition)
+    }
+    this.#settle()
+  }
+
   /** A definition whose declaration can no longer be made stays as a read-only local with the value it has. */
   demote(name: string): void {
     if (this.#definitions[name] === undefined) return
@@ -406,10 +517,15 @@ export class Environment implements CellOwner {
   }
 
   #define(definition: Definition): void {
-    const { name, group, value } = definition
-    this.#definitions[name] = definition
+    const { name, value } = definition
+    this.#record(definition)
     bindCell(this.cell(name), "definition", value)
     this.#options.onDefined?.(name, value)
+  }
+
+  #record(definition: Definition): void {
+    const { name, group } = definition
+    this.#definitions[name] = definition
     for (let index = 0; index < group.dependencies.length; index++) {
       const list = (this.#dependents[group.dependencies[index]!] ??= newList())
       if (list[list.length - 1] !== group) arrayPush(list, group)
@@ -426,7 +542,7 @@ export class Environment implements CellOwner {
 
   /** Makes everything again that reaches a name through factory parameters, each after what it needs itself. */
   #rebuildDependents(run: Run, changed: string): void {
-    const order = this.#dependentsInOrder(changed)
+    const order = this.#dependentsInOrder([changed])
     for (let index = order.length - 1; index >= 0; index--) {
       const group = order[index]!
       const values = this.#instances(group, run)
@@ -443,7 +559,7 @@ export class Environment implements CellOwner {
   }
 
   /** Depth first with a stack of its own; the order is that in which the searches end, so it is read from the back. */
-  #dependentsInOrder(changed: string): UnitGroup[] {
+  #dependentsInOrder(changed: readonly string[]): UnitGroup[] {
     const order: UnitGroup[] = newList()
     const seen = new SeenGroups()
     const stack: { list: readonly UnitGroup[]; index: number; group: UnitGroup | undefined }[] = newList()
@@ -463,9 +579,11 @@ export class Environment implements CellOwner {
       }
       arrayPush(stack, { list, index: 0, group })
     }
-    enter([changed], undefined)
-    const own = this.#definitions[changed]?.group
-    if (own !== undefined) seen.add(own)
+    enter(changed, undefined)
+    for (let index = 0; index < changed.length; index++) {
+      const own = this.#definitions[changed[index]!]?.group
+      if (own !== undefined) seen.add(own)
+    }
     while (stack.length > 0) {
       const frame = stack[stack.length - 1]!
       if (frame.index < frame.list.length) {
@@ -731,6 +849,11 @@ class SeenGroups {
   clear(): void {
     for (let index = 0; index < this.#groups.length; index++) this.#groups[index]!.seen = false
   }
+}
+
+function includes(names: readonly string[], name: string): boolean {
+  for (let index = 0; index < names.length; index++) if (names[index] === name) return true
+  return false
 }
 
 function isBoundState(state: CellState): state is "local" | "readonly" | "definition" | "import" {

@@ -51,7 +51,7 @@ export function installNode(node: NodeSide, modules: RealmModules, exit: (code: 
 
 function define(name: string, value: unknown): void {
   const attributes = { __proto__: null, value, writable: true, enumerable: false, configurable: true }
-  defineOwn(realmGlobal, name, attributes as PropertyDescriptor)
+  defineOwn(realmGlobal, name, attributes)
 }
 
 function defineLazily(name: string, read: (name: string) => unknown): void {
@@ -62,7 +62,7 @@ function defineLazily(name: string, read: (name: string) => unknown): void {
   }
   const set = (value: unknown): void => define(name, value)
   const attributes = { __proto__: null, get, set, enumerable: false, configurable: true }
-  defineOwn(realmGlobal, name, attributes as PropertyDescriptor)
+  defineOwn(realmGlobal, name, attributes)
 }
 
 /** An error of Node's, or bytes that a file held, are instances of the realm's own classes too. */
@@ -74,7 +74,7 @@ function share(name: string, read: (name: string) => unknown): void {
     return this === own && applyFunction(ordinaryHasInstance, read(name), [object]) === true
   }
   const attributes = { __proto__: null, value, writable: true, enumerable: false, configurable: true }
-  defineOwn(own, hasInstance, attributes as PropertyDescriptor)
+  defineOwn(own, hasInstance, attributes)
 }
 
 /** `util.promisify(setTimeout)`, as packages do. */
@@ -84,5 +84,5 @@ function promisifiable(): void {
   const after = (ms: unknown, value: unknown): Promise<unknown> =>
     new PromiseOf((resolve) => void setTimeout(() => resolve(value), ms))
   const attributes = { __proto__: null, value: after, writable: true, enumerable: false, configurable: true }
-  defineOwn(setTimeout, custom, attributes as PropertyDescriptor)
+  defineOwn(setTimeout, custom, attributes)
 }

@@ -39,7 +39,7 @@ import { describeError, defaultErrorLimits, errorToJson } from "./describe-error
 import type { FreeValue } from "./cell.ts"
 import { Environment } from "./environment.ts"
 import { installStackFormatter } from "./error-stack.ts"
-import type { Run, Unit } from "./environment.ts"
+import type { Candidate, Run, Unit } from "./environment.ts"
 import { installGlobals } from "./globals.ts"
 import { recordAttributes } from "./attribute-record.ts"
 import { hideInserted } from "./function-text.ts"
@@ -93,6 +93,14 @@ interface KnownSource {
   root: Activation | undefined
 }
 
+interface KnownCandidate {
+  readonly candidate: Candidate
+  readonly names: readonly string[]
+  /** Whether they have private names, in the candidate and before. */
+  readonly privates: readonly boolean[]
+  readonly before: readonly boolean[]
+}
+
 interface ClassFacts {
   readonly name: string
   readonly hasPrivateNames: boolean
@@ -121,6 +129,9 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
   let run: Run | undefined
   const around: Run[] = newList()
   let exitSignal: object | undefined
+  /** The candidate that is being looked at, and those that were left. */
+  let entered: KnownCandidate | undefined
+  const candidates: Record<string, KnownCandidate | undefined> = { __proto__: null } as never
 
   const exit = (code: unknown): never => {
     bridge.callOutside("process.exit", opExit, exitCodeOf(code))
@@ -732,6 +743,47 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
       }
     },
     demote: (definition: string) => environment.demote(definition),
+
+    // Changes
+
+    /** Makes the definitions of a change, which are in force until `leaveCandidate`. Gives what one of them threw. */
+    enterCandidate(
+      unit: Unit,
+      names: readonly string[],
+      privates: readonly boolean[],
+      sourceList: readonly Primitive[],
+      data: readonly string[],
+      removed: readonly string[],
+      guarded: readonly string[],
+    ): string | undefined {
+      const before: boolean[] = newList()
+      for (let index = 0; index < names.length; index++) before[index] = privateNames[names[index]!] === true
+      notePrivateNames(names, privates)
+      adoptSources(unit.sites, sourceList)
+      try {
+        entered = { candidate: environment.enterCandidate(unit, data, removed, guarded), names, privates, before }
+      } catch (error) {
+        notePrivateNames(names, before)
+        return describeOther(error)
+      }
+      return undefined
+    },
+    /** What has been made, dependents included. */
+    candidateNames: () => entered!.candidate.made,
+    leaveCandidate(id: string): void {
+      environment.leaveCandidate(entered!.candidate)
+      notePrivateNames(entered!.names, entered!.before)
+      candidates[id] = entered
+      entered = undefined
+    },
+    publishCandidate(id: string): void {
+      const { candidate, names, privates } = candidates[id]!
+      environment.publish(candidate)
+      notePrivateNames(names, privates)
+    },
+    dropCandidate(id: string): void {
+      candidates[id] = undefined
+    },
     lose: (lost: string, reason: string) => environment.lose(lost, reason),
     setLast(which: "value" | "error", table: readonly Primitive[], chunks: readonly Uint8Array[]): void {
       try {

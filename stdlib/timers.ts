@@ -62,7 +62,7 @@ export class TimerHandle {
   }
 
   static idOf(handle: object): number | undefined {
-    return #id in handle ? (handle as TimerHandle).#id : undefined
+    return #id in handle ? handle.#id : undefined
   }
 
   ref(): this {

@@ -39,6 +39,8 @@ export interface CompiledDefinition {
   hasPrivateNames: boolean
   /** Of an import, what it imports. */
   module?: string
+  /** What it says whatever its layout (`canonical.ts`); only of a submission. */
+  digest: string
 }
 
 export interface CompiledUnit {
@@ -80,6 +82,9 @@ export interface Place extends Position {
 export interface Prepared {
   valid: true
   program: Program
+  /** The program as it was written, before anything was put through a transformer; it stands `shift` later than in the source. */
+  written: Program
+  shift: number
   edits: Edits
   analysis: Analysis
   special: ReadonlyMap<number, SpecialStatement>
@@ -107,6 +112,7 @@ export class Assembly {
   readonly #analysis: Analysis
   readonly #filename: string
   readonly #locate: (offset: number) => Place
+  readonly #data: ReadonlySet<string>
   readonly #isForced: boolean
   readonly #names: NameTable
   readonly #assumes = new Map<string, NameKind | undefined>()
@@ -119,7 +125,8 @@ export class Assembly {
     names: NameTable,
     filename: string,
     locate: (offset: number) => Place,
-    isForced: boolean,
+    data: ReadonlySet<string>,
+    isForced = false,
   ) {
     const { program, edits, analysis, special } = prepared
     this.#source = source
@@ -130,6 +137,7 @@ export class Assembly {
     this.#original = (offset) => prepared.original(offset)
     this.#filename = filename
     this.#locate = locate
+    this.#data = data
     this.#isForced = isForced
     this.#names = {
       kind: (name) => {
@@ -164,7 +172,7 @@ export class Assembly {
     closures.open()
     this.#stampers = [closures.stampers, privates.stampers].filter((text) => text !== "").join(",")
     const marked = markCompletion(this.#program.body.map(bareStatement), this.#edits, `${marker}1`)
-    const plan = { candidates: valued, own, firstRunning, isAsync: this.#analysis.isAsync }
+    const plan = { candidates: valued, own, firstRunning, isAsync: this.#analysis.isAsync, data: this.#data }
     const transform = new Transform(this.#edits, this.#analysis, this.#names, plan, marker, marked)
     transform.run(ofStatements)
     closures.close()
@@ -173,7 +181,8 @@ export class Assembly {
     const groups = groupDefinitions(valued, (candidate) =>
       [...transform.definitionReads.get(candidate)!]
         .map((name) => own.get(name))
-        .filter((target) => target !== undefined && target !== candidate && transform.passes(candidate, target))
+        .filter((target) => target !== undefined && target !== candidate)
+        .filter((target) => this.#data.has(target!.name) || transform.passes(candidate, target!))
         .map((target) => target!),
     )
     return this.#assemble(candidates, groups, transform, closures, sources)
@@ -398,15 +407,11 @@ export class Assembly {
     const made = { dependencies: [], cells: [], readsWhenMade: [], hoisted: false, hasPrivateNames: false }
     return this.#analysis.imports.flatMap((site) =>
       site.bindings.map((binding) => {
+        const source = importText(site, binding)
         const span = this.#span(site.start, site.end)
-        return {
-          ...made,
-          name: binding.local,
-          kind: "import" as const,
-          source: importText(site, binding),
-          span,
-          module: site.specifier,
-        }
+        // The text has one layout already.
+        const facts = { name: binding.local, kind: "import" as const, source, span, digest: source }
+        return { ...made, ...facts, module: site.specifier }
       }),
     )
   }
@@ -509,6 +514,7 @@ export class Assembly {
       readsWhenMade: candidate.readsWhenMade,
       hoisted,
       hasPrivateNames,
+      digest: "",
     }
   }
 }

@@ -4,6 +4,7 @@
 // blanking types cannot explain to a transformer, and assemble.
 import { assembleSkeleton, Assembly } from "./assembly.ts"
 import type { CompiledUnit, Place, Prepared, SkeletonUnit } from "./assembly.ts"
+import { declarationDigests } from "./canonical.ts"
 import type { SiteSource } from "./closures.ts"
 import type { DefinitionKind } from "./definition.ts"
 import { Edits } from "./edits.ts"
@@ -33,8 +34,15 @@ export function compile(source: string, names: NameTable, options: CompileOption
     const { line, column } = (lines ??= new LineTable(source)).position(offset)
     return { filename, line: line + firstLine - 1, column }
   }
-  return new Assembly(source, prepared, names, filename, locate, false).unit()
+  const unit = new Assembly(source, prepared, names, filename, locate, noNames).unit()
+  if (unit.definitions.length > 0) {
+    const digests = declarationDigests(prepared.written)
+    for (const definition of unit.definitions) definition.digest = digests.get(definition.name) ?? definition.digest
+  }
+  return unit
 }
+
+const noNames: ReadonlySet<string> = new Set()
 
 /** A definition of the session that a new realm needs: its text as it was compiled, and where that text stands. */
 export interface KeptDefinition {
@@ -44,6 +52,8 @@ export interface KeptDefinition {
   filename: string
   line: number
   column: number
+  /** Making it runs code of its own: others reach it through its cell. */
+  isData?: boolean | undefined
 }
 
 /**
@@ -78,7 +88,8 @@ export function compileDefinitions(
       column: isFirstLine ? definition.column + column - first.column : column,
     }
   }
-  return new Assembly(source, prepared, names, filename, locate, true).unit()
+  const data = new Set(definitions.filter(({ isData }) => isData).map(({ name }) => name))
+  return new Assembly(source, prepared, names, filename, locate, data, true).unit()
 }
 
 /** What makes the functions of a source again in a realm that has never seen it. */
@@ -91,7 +102,7 @@ export function compileSkeleton(source: SiteSource, filename: string): SkeletonU
 type Problem = { message: string; start: number; end: number }
 
 /** Parses and analyses; where types cannot simply be blanked, what the transformer makes of the text is parsed instead. */
-function prepare(source: string): Prepared | { valid: false; errors: Problem[] } {
+export function prepare(source: string): Prepared | { valid: false; errors: Problem[] } {
   const parsed = parse(source)
   if (!parsed.valid) return parsed
   const { shift, text } = parsed
@@ -129,5 +140,5 @@ function prepare(source: string): Prepared | { valid: false; errors: Problem[] }
       })),
     }
   }
-  return { valid: true, program, edits, analysis, special, original }
+  return { valid: true, program, written: parsed.program, shift, edits, analysis, special, original }
 }

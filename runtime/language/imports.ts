@@ -37,7 +37,7 @@ export function importSite(node: Of<"ImportDeclaration">): ImportSite | string {
   }
   let type = ""
   for (const { key, value } of node.attributes) {
-    const name = key.type === "Identifier" ? key.name : String(key.value)
+    const name = key.type === "Identifier" ? key.name : key.value
     if (name !== "type") return `Import attribute '${name}' is not known; the only one is \`type: "json"\``
     type = value.value
   }

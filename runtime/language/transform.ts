@@ -55,6 +55,8 @@ export interface Plan {
   own: ReadonlyMap<string, Candidate>
   firstRunning: number
   isAsync: boolean
+  /** Definitions whose making runs code: others reach them through their cells. */
+  data: ReadonlySet<string>
 }
 
 /** Decides for every reference and records the edits; what it decided is what the unit has to be given. */
@@ -104,6 +106,8 @@ export class Transform {
 
   /** Whether a definition may receive another as a parameter; otherwise it reads the other's cell. */
   passes(from: Candidate, to: Candidate): boolean {
+    const isOwn = from === to && (to.kind === "enum" || to.kind === "namespace")
+    if (this.#plan.data.has(to.name)) return isOwn
     if (from === to) return true
     if (to.isLate) return from.isLate && from.statement > to.statement
     if (to.hoisted || to.statement < this.#plan.firstRunning) return true

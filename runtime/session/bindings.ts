@@ -29,12 +29,11 @@ export class SessionBindings {
 
   keys(): string[] {
     const { locals, definitions } = this.#open()
-    return [...locals.keys(), ...definitions.keys()]
+    return [...locals.keys(), ...Array.from(definitions.keys()).filter((name) => !locals.has(name))]
   }
 
   get size(): number {
-    const { locals, definitions } = this.#open()
-    return locals.size + definitions.size
+    return this.keys().length
   }
 
   includesKey(name: string): boolean {
@@ -70,11 +69,14 @@ export class SessionBindings {
   info(name: string): (BindingInfo & { source?: string }) | undefined {
     const { locals, definitions } = this.#open()
     const local = locals.get(name)
+    const definition = definitions.get(name)
     if (local !== undefined) {
       const held = local.held === "realm" ? "ephemeral" : local.held === "value" ? "bytes" : local.held
-      return { name, kind: local.readonly ? "readonly" : "local", held }
+      const kind = definition === undefined ? (local.readonly ? "readonly" : "local") : "definition"
+      const info: BindingInfo & { source?: string } = { name, kind, held }
+      if (definition !== undefined) info.source = definition.source
+      return info
     }
-    const definition = definitions.get(name)
     return definition && { name, kind: "definition", held: "source", source: definition.source }
   }
 }

@@ -6,13 +6,17 @@ import type { Process, ProcessLike, StartContext } from "../../supervisor/index.
 import { NacreError } from "../errors.ts"
 import type { Tenant, WorkerSlot } from "../host/worker-slot.ts"
 import { checkMilliseconds, refuseUnknown } from "../options.ts"
+import type { RevisionRecord } from "../module/revision.ts"
 import { Shell } from "../shell/shell.ts"
 import type { EvalOptions, ShellContext, ShellSession } from "../shell/shell.ts"
 import { callingSession, sessionKey } from "../shell/tool-calls.ts"
 import type { Tool } from "../shell/tool-calls.ts"
+import type { RealmUpdate } from "../wire/schema.ts"
 import { SessionBindings } from "./bindings.ts"
 import type { Outcome } from "./outcome.ts"
-import { SessionState, copyState, loseRealm, restoreState, takeChanges } from "./state.ts"
+import { SessionChanges } from "./changes.ts"
+import type { Change, Committed, ExportedRevision, Proposed, Rejected } from "./changes.ts"
+import { SessionState, copyState, historySince, loseRealm, restoreState, takeChanges } from "./state.ts"
 
 export const sessionKinds = ["repl", "mcp", "lsp", "ide", "attach", "service", "unknown"] as const
 export type SessionKind = (typeof sessionKinds)[number]
@@ -29,6 +33,8 @@ const evalOptionNames: readonly (keyof EvalOptions)[] = [
 ]
 
 const noOptions: EvalOptions = {}
+
+export type SubmittedChange = Change & Pick<EvalOptions, "timeoutMs" | "onOutput" | "signal">
 
 export interface SessionContext extends ShellContext {
   /** Starts the shell under the session supervisor; resolves when it is supervised. */
@@ -102,6 +108,8 @@ export class Session implements Tenant, ShellSession {
   #clients = 0
   #cancelGrace: (() => void) | undefined
   #marks: Map<string, SessionState> | undefined
+  #changes: SessionChanges | undefined
+  #updates: RealmUpdate[] | undefined
   /** Milliseconds since the epoch when it was opened. */
   readonly openedAt = Date.now()
   /** When it was last used, for idle closing and passivation. */
@@ -165,6 +173,10 @@ export class Session implements Tenant, ShellSession {
   /** Internal: names lost since the last outcome. */
   get lostSince(): string[] {
     return (this.#lostSince ??= [])
+  }
+  /** Internal: committed changes that its realm has not followed. */
+  get updates(): RealmUpdate[] {
+    return (this.#updates ??= [])
   }
   get isClosed(): boolean {
     return this.#isClosed
@@ -243,6 +255,90 @@ export class Session implements Tenant, ShellSession {
     }
     const message = `The result ${shown} holds ${value.withheld ?? "something"}, which cannot leave its session; return data.`
     throw new NacreError("value_not_transferable", message)
+  }
+
+  /**
+   * Declares, replaces and removes definitions as one change, then runs what else the source says. When any step fails the session stands as it
+   * did, and the result says why. The declarations stay, however the statements end: their outcome is in `outcome`.
+   */
+  async submit(change: string | SubmittedChange): Promise<(Committed & { outcome?: Outcome }) | Rejected> {
+    const { timeoutMs, onOutput, signal, ...rest } = typeof change === "string" ? { source: change } : change
+    this.#checkOpen()
+    const submitted = await this.#moduleChanges.submit(rest)
+    if (submitted.status === "rejected") return submitted
+    const { id, statements, ...committed } = submitted
+    if (statements === undefined) return committed
+    const options: EvalOptions = { file: rest.file ?? id, line: rest.line ?? 1 }
+    if (timeoutMs !== undefined) options.timeoutMs = timeoutMs
+    if (onOutput !== undefined) options.onOutput = onOutput
+    if (signal !== undefined) options.signal = signal
+    if (rest.principal !== undefined) options.principal = rest.principal
+    return { ...committed, outcome: await this.eval(statements, options) }
+  }
+
+  /** Reads, builds, checks and makes a change without putting it in force. Several may be open at once, within `limits.candidatesMax`. */
+  async proposeChange(change: Change): Promise<Proposed | Rejected> {
+    this.#checkOpen()
+    return this.#moduleChanges.propose(change)
+  }
+
+  /** Puts a candidate in force. Without `rebase` it is rejected as `stale_parent` when the session has another revision by now. */
+  async commitChange(candidate: string, options: { rebase?: boolean } = {}): Promise<Committed | Rejected> {
+    this.#checkOpen()
+    return this.#moduleChanges.commit(candidate, options)
+  }
+
+  /** Forgets a candidate; resolves with whether there was one. */
+  async abandonChange(candidate: string): Promise<boolean> {
+    this.#checkOpen()
+    return this.#moduleChanges.abandon(candidate)
+  }
+
+  /** Publishes a new revision with the definitions of an earlier one; the session's locals stay. Fails with `revision_not_found`. */
+  async restoreRevision(
+    revision: number,
+    options: Pick<Change, "principal" | "reason" | "onDataLoss"> = {},
+  ): Promise<Committed | Rejected> {
+    this.#checkOpen()
+    return this.#moduleChanges.restore(revision, options)
+  }
+
+  /** The definitions of a revision, by default the present one, as data: `importRevision` gives them to another session. */
+  exportRevision(revision?: number): ExportedRevision {
+    this.#checkOpen()
+    return this.#moduleChanges.export(revision ?? this.state.revision)
+  }
+
+  /** Declares what was exported. A session that had no definitions then has the digest of the export. */
+  async importRevision(
+    exported: ExportedRevision,
+    options: Pick<Change, "principal" | "reason"> = {},
+  ): Promise<Committed | Rejected> {
+    this.#checkOpen()
+    return this.#moduleChanges.import(exported, options)
+  }
+
+  /** The records of what led to each revision after `since`, oldest first. */
+  history(since = 0): RevisionRecord[] {
+    this.#checkOpen()
+    return historySince(this.state, since)
+  }
+
+  /** The number of the session's revision, and the digest of its definitions, which is the same wherever the same ones are. */
+  get revision(): { number: number; digest: string } {
+    this.#checkOpen()
+    return { number: this.state.revision, digest: this.state.definitions.digest }
+  }
+
+  get #moduleChanges(): SessionChanges {
+    this.#changes ??= new SessionChanges({
+      id: this.id,
+      principal: this.principal,
+      state: this.state,
+      candidatesMax: this.#context.limits.candidatesMax,
+      ready: () => this.#ready(),
+    })
+    return this.#changes
   }
 
   /** Stops one eval, running or queued; without an id the running one. Resolves with false when nothing ran. */
@@ -353,6 +449,7 @@ export class Session implements Tenant, ShellSession {
   /** Internal: the scheduler dropped the realm, or its process ended. */
   onRealmLost(reason: string): void {
     this.holdsEphemerals = false
+    this.#updates = undefined
     if (this.#state === undefined) return
     const names = loseRealm(this.#state, reason)
     if (names.length === 0) return

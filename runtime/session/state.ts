@@ -3,7 +3,10 @@
 // All change goes through the functions below, which know nothing of processes: each takes the state and one event and says what
 // changed. The state is owned by one shell and changed in place: copying ten thousand definitions for each eval would make its cost grow
 // with the session. A half-applied change cannot be seen, since nothing here waits.
-import type { Checkpoint, DefinitionRecord, Delta, SourceOfFunctions } from "../wire/schema.ts"
+import { Definitions } from "../module/definitions.ts"
+import type { Undo } from "../module/definitions.ts"
+import type { RevisionRecord } from "../module/revision.ts"
+import type { ChangeAnswer, Checkpoint, DefinitionRecord, Delta, SourceOfFunctions } from "../wire/schema.ts"
 import { foldQueue, validateWrites } from "../wire/mutations.ts"
 import type { QueuedWrite, Rejected } from "../wire/mutations.ts"
 import type { PlainValue } from "../wire/check.ts"
@@ -25,7 +28,11 @@ export class SessionState {
   commit = 0
   revision = 0
   locals = new Map<string, Local>()
-  definitions = new Map<string, DefinitionRecord>()
+  definitions = new Definitions()
+  /** What led to each revision. */
+  history: History | undefined
+  /** What definitions with data held when they were made. */
+  dataMade: Map<string, Local> | undefined
   /** What the functions in bindings were written in, by id. Workers say which come and go. */
   sources = new Map<string, SourceOfFunctions>()
   lastValue: Uint8Array | { readonly plain: PlainValue } | undefined
@@ -37,6 +44,18 @@ export class SessionState {
 }
 
 const nothing: readonly string[] = []
+
+/** The record of the last revision and what came before it: copies of a state share it. */
+interface History {
+  readonly record: RevisionRecord
+  readonly undo: Undo
+  readonly before: History | undefined
+}
+
+/** Who makes a commit, for the record of the revision that it may be. */
+export type RevisionFacts = Pick<RevisionRecord, "session" | "cause"> & Partial<RevisionRecord>
+
+const byEval: RevisionFacts = { session: "", cause: "eval" }
 
 export interface Change {
   set: string[]
@@ -78,30 +97,34 @@ function touchAll(state: SessionState): void {
 }
 
 /** Commits the effects of an eval that ended by itself (`ok`, `threw`, `exited`), its queue already folded in by the worker. */
-export function commitDelta(state: SessionState, delta: Delta): Change {
+export function commitDelta(state: SessionState, delta: Delta, by: RevisionFacts = byEval): Change {
   const { set = [], removed = [], cleared = false, plain = [], groups = [], ephemeral = [], definitions = [] } = delta
   const { removedDefinitions = [], lastValue, lastError, realmOnly = nothing } = delta
   if (cleared) clear(state)
   for (const name of removed) if (state.locals.delete(name)) touch(state, name)
-  for (const name of removedDefinitions) if (state.definitions.delete(name)) touch(state, name)
+  for (const name of removedDefinitions) undefine(state, name)
   for (const record of definitions) {
     touch(state, record.name)
     state.locals.delete(record.name)
-    state.definitions.set(record.name, record)
+    state.definitions.set(record)
   }
   // One look-up each: a submission may declare ten thousand names, and this runs on the embedder's loop.
   const flags = new Map(set.map((local) => [local.name, local.readonly]))
   const readonlyOf = (name: string): boolean => flags.get(name) ?? state.locals.get(name)?.readonly ?? false
-  for (const { name, value } of plain) put(state, name, { readonly: readonlyOf(name), held: "value", value })
+  // A definition with data whose data has changed is that definition still.
+  const keeps = (name: string): boolean => !flags.has(name)
+  for (const { name, value } of plain) {
+    put(state, name, { readonly: readonlyOf(name), held: "value", value }, keeps(name))
+  }
   for (const { names, bytes, sources } of groups) {
     const group = { bytes, sources }
-    for (const name of names) put(state, name, { readonly: readonlyOf(name), held: "bytes", group })
+    for (const name of names) put(state, name, { readonly: readonlyOf(name), held: "bytes", group }, keeps(name))
   }
   for (const { name, what } of ephemeral) {
     // Named again by every eval that looks at it: that is no change.
     const before = state.locals.get(name)
     const isSame = before?.held === "realm" && before.what === what && !flags.has(name)
-    if (!isSame) put(state, name, { readonly: readonlyOf(name), held: "realm", what })
+    if (!isSame) put(state, name, { readonly: readonlyOf(name), held: "realm", what }, keeps(name))
   }
   for (const source of delta.sources ?? []) state.sources.set(source.id, source)
   for (const id of delta.droppedSources ?? []) state.sources.delete(id)
@@ -109,7 +132,7 @@ export function commitDelta(state: SessionState, delta: Delta): Change {
   if (lastError !== undefined) state.lastError = lastError
   state.realmOnly = realmOnly
   state.commit += 1
-  if (definitions.length > 0 || removedDefinitions.length > 0 || cleared) state.revision += 1
+  recordRevision(state, delta.stale === undefined ? by : { ...by, stale: delta.stale })
   return {
     set: set.map((local) => local.name),
     removed: [...removed, ...removedDefinitions],
@@ -120,12 +143,11 @@ export function commitDelta(state: SessionState, delta: Delta): Change {
 }
 
 /** Applies the queue of an eval that was stopped: its own assignments are gone, what it queued is kept as the bytes of each call. */
-export function commitQueue(state: SessionState, queue: readonly QueuedWrite[]): Change {
+export function commitQueue(state: SessionState, queue: readonly QueuedWrite[], by: RevisionFacts = byEval): Change {
   const folded = foldQueue(queue, { dropClears: false })
   const { apply, rejected } = validateWrites(folded, state.definitions)
   const change: Change = { set: [], removed: [], cleared: folded.cleared, definitions: [], rejected }
   if (folded.cleared) clear(state)
-  let definitionsRemoved = 0
   for (const [key, write] of apply) {
     if ("put" in write) {
       const entry = queue[write.put]
@@ -134,15 +156,91 @@ export function commitQueue(state: SessionState, queue: readonly QueuedWrite[]):
       else put(state, key, { readonly: false, held: "lost", reason: `${entry.what}: its eval was stopped` })
       change.set.push(key)
     } else {
-      if (state.definitions.delete(key)) definitionsRemoved += 1
-      else if (!state.locals.delete(key)) continue
+      if (!undefine(state, key) && !state.locals.delete(key)) continue
       touch(state, key)
       change.removed.push(key)
     }
   }
   if (change.set.length > 0 || change.removed.length > 0 || change.cleared) state.commit += 1
-  if (definitionsRemoved > 0 || change.cleared) state.revision += 1
+  recordRevision(state, by)
   return change
+}
+
+/** A change of the definitions that was made somewhere and is put in force. */
+export interface MadeChange extends Pick<ChangeAnswer, "plain" | "groups" | "sources" | "ephemeral" | "made"> {
+  readonly definitions: readonly DefinitionRecord[]
+  readonly removed: readonly string[]
+}
+
+/** Commits a change of the definitions; gives the record of the revision, or `undefined` when it says what was there already. */
+export function commitChange(state: SessionState, change: MadeChange, by: RevisionFacts): RevisionRecord | undefined {
+  const { definitions, removed, plain, groups, sources, ephemeral, made } = change
+  for (const name of removed) undefine(state, name)
+  for (const record of definitions) {
+    touch(state, record.name)
+    if (record.isData !== true) state.locals.delete(record.name)
+    state.definitions.set(record)
+  }
+  const readonlyOf = (name: string): boolean =>
+    state.definitions.has(name) || (state.locals.get(name)?.readonly ?? false)
+  for (const { name, value } of plain) put(state, name, { readonly: readonlyOf(name), held: "value", value }, true)
+  for (const { names, bytes, sources: ids } of groups) {
+    const group = { bytes, sources: ids }
+    for (const name of names) put(state, name, { readonly: readonlyOf(name), held: "bytes", group }, true)
+  }
+  for (const { name, what } of ephemeral) put(state, name, { readonly: readonlyOf(name), held: "realm", what }, true)
+  for (const source of sources) state.sources.set(source.id, source)
+  for (const name of made) {
+    const local = state.locals.get(name)
+    if (local !== undefined) (state.dataMade ??= new Map()).set(name, local)
+  }
+  state.commit += 1
+  return recordRevision(state, by)
+}
+
+/** Whether a definition holds other data than its declaration made. */
+export function hasChangedData(state: SessionState, name: string): boolean {
+  const made = state.dataMade?.get(name)
+  return made !== undefined && state.definitions.get(name)?.isData === true && state.locals.get(name) !== made
+}
+
+/** Counts a revision and keeps its record, when the definitions have changed. */
+function recordRevision(state: SessionState, by: RevisionFacts): RevisionRecord | undefined {
+  const { changes, undo } = state.definitions.takeChanges()
+  if (changes.length === 0) return undefined
+  const parent = state.revision
+  state.revision += 1
+  const record: RevisionRecord = {
+    revision: state.revision,
+    parent,
+    reinstantiated: [],
+    lostData: [],
+    stale: [],
+    at: Date.now(),
+    digest: state.definitions.digest,
+    ...by,
+    changes,
+  }
+  state.history = { record, undo, before: state.history }
+  return record
+}
+
+/** The definitions as they were at a revision: the names that were others then, with what they were. */
+export function differenceTo(state: SessionState, revision: number): Map<string, DefinitionRecord | undefined> {
+  const then = new Map<string, DefinitionRecord | undefined>()
+  for (let at = state.history; at !== undefined && at.record.revision > revision; at = at.before) {
+    for (const [name, before] of at.undo) then.set(name, before)
+  }
+  for (const [name, before] of then) if (state.definitions.get(name)?.source === before?.source) then.delete(name)
+  return then
+}
+
+/** The records after a revision, oldest first. */
+export function historySince(state: SessionState, revision: number): RevisionRecord[] {
+  const records: RevisionRecord[] = []
+  for (let at = state.history; at !== undefined && at.record.revision > revision; at = at.before)
+    records.push(at.record)
+  return records.toReversed()
 }
 
 /** The realm is gone: what only it held is lost. Returns the names, which read as `binding_lost` from now on. */
@@ -169,14 +267,14 @@ export function ephemeralNames(state: SessionState): string[] {
 }
 
 /** As if nothing had ever been evaluated; the history goes on counting. */
-export function resetState(state: SessionState): void {
+export function resetState(state: SessionState, by: RevisionFacts = { ...byEval, cause: "reset" }): void {
   clear(state)
   state.sources.clear()
   state.lastValue = undefined
   state.lastError = undefined
   state.realmOnly = nothing
   state.commit += 1
-  state.revision += 1
+  recordRevision(state, by)
 }
 
 /** A copy to fork from or to roll back to. Bytes and records are immutable, so it shares them. */
@@ -185,7 +283,9 @@ export function copyState(state: SessionState): SessionState {
   copy.commit = state.commit
   copy.revision = state.revision
   copy.locals = new Map(state.locals)
-  copy.definitions = new Map(state.definitions)
+  copy.definitions = state.definitions.copy()
+  copy.history = state.history
+  copy.dataMade = state.dataMade && new Map(state.dataMade)
   copy.sources = new Map(state.sources)
   copy.lastValue = state.lastValue
   copy.lastError = state.lastError
@@ -194,14 +294,19 @@ export function copyState(state: SessionState): SessionState {
 }
 
 /** Puts the session back to `earlier` as a new commit and a new revision. Names that were held by a realm then are lost. */
-export function restoreState(state: SessionState, earlier: SessionState): string[] {
-  const { locals, definitions, sources, lastValue, lastError, realmOnly } = copyState(earlier)
+export function restoreState(
+  state: SessionState,
+  earlier: SessionState,
+  by: RevisionFacts = { ...byEval, cause: "rollback" },
+): string[] {
+  const { locals, definitions, sources, dataMade, lastValue, lastError, realmOnly } = copyState(earlier)
   touchDifference(state, locals, state.locals)
   touchDifference(state, definitions, state.definitions)
-  Object.assign(state, { locals, definitions, sources, lastValue, lastError, realmOnly })
+  state.definitions.become(definitions)
+  Object.assign(state, { locals, sources, dataMade, lastValue, lastError, realmOnly })
   const lost = loseRealm(state, "the state it was part of was left and came back without it")
   state.commit += 1
-  state.revision += 1
+  recordRevision(state, by)
   return lost
 }
 
@@ -238,10 +343,12 @@ export function checkpointOf(
 }
 
 /** Values are replaced, never changed, so another object is another value. */
-function touchDifference(state: SessionState, to: Map<string, object>, from: Map<string, object>): void {
+function touchDifference(state: SessionState, to: NamedValues, from: NamedValues): void {
   for (const [name, value] of to) if (from.get(name) !== value) touch(state, name)
   for (const name of from.keys()) if (!to.has(name)) touch(state, name)
 }
+
+type NamedValues = Pick<Map<string, object>, "get" | "has" | "keys" | typeof Symbol.iterator>
 
 function clear(state: SessionState): void {
   touchAll(state)
@@ -249,8 +356,17 @@ function clear(state: SessionState): void {
   state.definitions.clear()
 }
 
-function put(state: SessionState, name: string, local: Local): void {
+function put(state: SessionState, name: string, local: Local, keepsDefinition = false): void {
   touch(state, name)
-  state.definitions.delete(name)
+  if (!keepsDefinition) state.definitions.delete(name)
   state.locals.set(name, local)
+}
+
+/** Takes a definition away, with its data. */
+function undefine(state: SessionState, name: string): boolean {
+  const isData = state.definitions.get(name)?.isData === true
+  if (!state.definitions.delete(name)) return false
+  if (isData) state.locals.delete(name)
+  touch(state, name)
+  return true
 }

@@ -23,10 +23,13 @@ import {
   resetState,
   takeChanges,
 } from "../session/state.ts"
-import type { SessionState } from "../session/state.ts"
+import type { RevisionFacts, SessionState } from "../session/state.ts"
 import { decodeForEmbedder } from "../wire/values/embedder.ts"
 import type { QueuedWrite } from "../wire/mutations.ts"
-import type { NestedEnded, WorkerOutcome } from "../wire/schema.ts"
+import type { Rejected } from "../wire/mutations.ts"
+import type { ChangeRequest, Checkpoint, Delta, NestedEnded, RealmUpdate, WorkerOutcome } from "../wire/schema.ts"
+import { runAside } from "./aside.ts"
+import type { ChangeEnd } from "./aside.ts"
 import { shellLogic } from "./logic.ts"
 import { NestedEvals, nestedDepthMax } from "./nested-evals.ts"
 import type { NestedRequest } from "./nested-evals.ts"
@@ -46,6 +49,8 @@ export interface ShellSession {
   readonly tenant: Tenant
   /** Names lost outside an eval, to be named by the next outcome. */
   readonly lostSince: string[]
+  /** Changes that were committed and that its realm has not followed yet: from `tenant.commit` to the state's. */
+  readonly updates: RealmUpdate[]
   /** The generation of its workspace's globals; 0 or missing while there never was one. */
   readonly generation?: number
 }
@@ -91,6 +96,8 @@ interface Eval {
   readonly reject: (error: Error) => void
   readonly enqueuedAt: number
   readonly cancelSignal: (() => void) | undefined
+  /** Set on what is no eval but work on a change, in an eval's place. */
+  readonly change?: { readonly request: ChangeRequest; readonly onEnd: (end: ChangeEnd) => void }
 }
 
 /** Work between two evals that needs no thread: reset, mark, rollback, fork. */
@@ -114,12 +121,21 @@ interface Running {
   isParked: boolean
   /** It has done something that others may have seen. */
   wasSeen: boolean
+  /** Updates that it was sent with: once it has begun, its realm has followed them. */
+  updatesSent: number
+  /** Names that a change has touched since it began. */
+  readonly overtaken: Set<string>
   /** Globals it has written. */
   globals: string[] | undefined
   /** Made when an eval is first asked to run inside of it. */
   nested: NestedEvals | undefined
+  /** The commit and the revision that it runs on. */
+  commit: number
+  revision: number
   /** Set once, by whichever end came first. */
   end: (() => Outcome) | undefined
+  /** Called when everything else has been done. */
+  ended: (() => void) | undefined
 }
 
 export class Shell {
@@ -212,6 +228,55 @@ export class Shell {
       }
       nested.add({ evalId, parent, source, file, line, principal, onOutput, resolve: settle })
     })
+  }
+
+  /**
+   * Work on a change: next when no eval is under way, and else beside it, in a realm of its own that is made from the committed state.
+   * `onEnd` is called once, at the moment it has ended; the state then stands as the work found it when `commit` is the same.
+   */
+  change(
+    source: string,
+    place: { file: string; line: number },
+    request: ChangeRequest,
+    onEnd: (end: ChangeEnd) => void,
+  ): void {
+    const { limits, clock, scheduler } = this.#context
+    if (this.#isClosing) return onEnd({ status: "crashed", because: "closed", commit: this.session.state.commit })
+    const evalId = request.id
+    if (this.#running === undefined) {
+      const options: EvalOptions = { ...place, timeoutMs: limits.changeTimeoutMs }
+      const ignore = (): void => {}
+      const enqueuedAt = clock.now()
+      const failed = (error: Error): void =>
+        onEnd({ status: "crashed", because: error.message, commit: this.session.state.commit })
+      const work: Eval = {
+        evalId,
+        source,
+        options,
+        resolve: ignore,
+        reject: failed,
+        enqueuedAt,
+        cancelSignal: undefined,
+        change: { request, onEnd },
+      }
+      this.#queue.unshift(work)
+      this.#waitingEvals += 1
+      this.#wake()
+      return
+    }
+    const message = { ...this.#plainMessage(evalId, source, place), checkpoint: this.#checkpoint(), change: request }
+    const { commit } = this.session.state
+    runAside(scheduler, this.session.tenant, message, limits.changeTimeoutMs, (end) => onEnd({ ...end, commit }))
+  }
+
+  /** A change was committed: the realm follows before the next eval, and an eval under way does not undo it. */
+  follow(update: RealmUpdate): void {
+    const { session } = this
+    const running = this.#running
+    const names = [...update.definitions.map(({ name }) => name), ...update.removed]
+    if (running !== undefined && running.end === undefined) for (const name of names) running.overtaken.add(name)
+    if (session.tenant.worker !== undefined) session.updates.push(update)
+    this.#announce("change")
   }
 
   /** Runs `run` between two evals, in its turn. */
@@ -327,7 +392,7 @@ export class Shell {
   }
 
   /** Tells what has been committed since this was last called. */
-  #announce(because: "eval" | "reset" | "realm-lost", evalId?: string): void {
+  #announce(because: "eval" | "reset" | "realm-lost" | "change", evalId?: string): void {
     const { id: session, workspace, state } = this.session
     const changes = takeChanges(state)
     if (changes === undefined) return
@@ -355,9 +420,14 @@ export class Shell {
       begunAt: 0,
       isParked: false,
       wasSeen: false,
+      updatesSent: 0,
+      overtaken: new Set(),
       globals: undefined,
       nested: undefined,
+      commit: this.session.state.commit,
+      revision: this.session.state.revision,
       end: undefined,
+      ended: undefined,
     }
     try {
       this.#context.scheduler.submit(job)
@@ -388,8 +458,9 @@ export class Shell {
       }
       running.nested?.settle(outcome.status, outcome.because)
       this.#announce("eval", outcome.evalId)
-      this.#keep(outcome)
+      if (running.request.change === undefined) this.#keep(outcome)
       running.request.resolve(outcome)
+      running.ended?.()
     }
     for (const ended of this.#onEnded.splice(0)) ended()
     if (this.#queue.length > 0) queueMicrotask(() => this.#wake())
@@ -418,7 +489,10 @@ export class Shell {
   // Endings
 
   #finishByItself(running: Running, message: WorkerOutcome): Outcome {
-    const { state, tenant } = this.session
+    const { state, tenant, updates } = this.session
+    updates.splice(0, running.updatesSent)
+    const { change } = running.request
+    if (change !== undefined) return this.#finishChange(running, message, change.onEnd)
     const outcome = this.#outcomeOf(running, message.status)
     if (message.status === "ok") outcome.value = valueOf(message)
     if (message.error !== undefined) outcome.error = message.error
@@ -431,15 +505,18 @@ export class Shell {
       if (!message.realmKept) outcome.lost.push(...this.#realmLost("the eval was rolled back"))
     } else {
       assert(message.queued <= running.queue.length, "the worker folded writes that its shell does not hold")
-      Object.assign(outcome.committed, without(commitDelta(state, delta), "rejected"))
+      if (running.overtaken.size > 0)
+        outcome.rejected = [...outcome.rejected, ...withoutOvertaken(delta, running.overtaken)]
+      Object.assign(outcome.committed, without(commitDelta(state, delta, this.#by(running)), "rejected"))
       if (message.isPlain && message.plain !== undefined) state.lastValue = { plain: message.plain }
       outcome.late = delta.late ?? []
       outcome.stale = delta.stale ?? []
       outcome.reloaded = delta.reloaded ?? []
       outcome.lost.push(...(delta.lostImports ?? []))
-      if (message.realmKept) tenant.commit = state.commit
-      else outcome.lost.push(...this.#realmLost("its realm could not be kept"))
+      if (!message.realmKept) outcome.lost.push(...this.#realmLost("its realm could not be kept"))
     }
+    // A change that was committed meanwhile is among the updates still.
+    if (message.realmKept) tenant.commit = running.commit + (delta === undefined ? 0 : 1)
     outcome.ephemeral = ephemeralNames(state)
     tenant.holdsEphemerals = outcome.ephemeral.length > 0
     if (tenant.apart > 0) tenant.apart -= 1
@@ -447,13 +524,34 @@ export class Shell {
     return outcome
   }
 
+  #finishChange(running: Running, message: WorkerOutcome, onEnd: (end: ChangeEnd) => void): Outcome {
+    const { state, tenant } = this.session
+    const outcome = this.#outcomeOf(running, message.status)
+    tenant.commit = running.commit
+    // What is lost is told by the next outcome: this one goes to nobody.
+    if (!message.realmKept)
+      this.session.lostSince.push(...this.#realmLost("a definition changed other values while it was made"))
+    const { status, error, change: answer } = message
+    running.ended = () => onEnd({ status, error, answer, commit: state.commit })
+    return outcome
+  }
+
+  /** Who makes what a running eval commits. */
+  #by({ request }: Running): RevisionFacts {
+    const { id: session, principal } = this.session
+    const by: RevisionFacts = { session, cause: "eval", evalId: request.evalId }
+    const on = request.options.principal ?? principal
+    return on === undefined ? by : { ...by, principal: on }
+  }
+
   #finishStopped(running: Running, status: "interrupted" | "timeout", because: OutcomeReason | undefined): Outcome {
     const outcome = this.#outcomeOf(running, status)
     if (because !== undefined) outcome.because = because
+    this.#changeFailed(running, status, because)
     // The realm may hold half of what the eval did, so it is gone whatever stopped it.
     outcome.lost.push(...this.#dropRealm(`eval ${running.request.evalId} was stopped`))
     if (running.request.options.atomic !== true && running.queue.length > 0) {
-      const { rejected, ...change } = commitQueue(this.session.state, running.queue)
+      const { rejected, ...change } = commitQueue(this.session.state, running.queue, this.#by(running))
       Object.assign(outcome.committed, change)
       outcome.rejected = rejected
     }
@@ -464,12 +562,19 @@ export class Shell {
   #finishCrashed(running: Running, because: string): Outcome {
     const outcome = this.#outcomeOf(running, "crashed")
     outcome.because = because
+    this.#changeFailed(running, "crashed", because)
     outcome.lost.push(...this.#realmLost(`its worker ended (${because})`))
     return outcome
   }
 
+  #changeFailed(running: Running, status: Outcome["status"], because: string | undefined): void {
+    const { change } = running.request
+    if (change !== undefined) running.ended = () => change.onEnd({ status, because, commit: this.session.state.commit })
+  }
+
   #outcomeOf(running: Running, status: Outcome["status"]): Outcome {
-    const outcome = emptyOutcome(running.request.evalId, status, this.session.state.revision)
+    const outcome = emptyOutcome(running.request.evalId, status, running.revision)
+    outcome.revision = this.session.state.revision
     outcome.output = running.output
     outcome.omittedBytes = running.omittedBytes
     if (running.globals !== undefined) outcome.committed.globals = running.globals
@@ -586,32 +691,50 @@ export class Shell {
 
   #message(request: Eval, seq: number, isResident: boolean): EvalRequest {
     const { session } = this
-    const { state, tenant } = session
+    const { state, tenant, updates } = session
+    const { evalId, source, options, change } = request
+    const message = this.#plainMessage(evalId, source, { file: options.file ?? evalId, line: options.line ?? 1 })
+    message.seq = seq
+    message.atomic = options.atomic ?? false
+    if (change !== undefined) message.change = change.request
+    const running = this.#running!
+    running.commit = state.commit
+    running.revision = state.revision
+    running.updatesSent = updates.length
+    // What was committed until now it runs on.
+    running.overtaken.clear()
+    if (!isResident || (tenant.commit !== state.commit && updates.length === 0)) {
+      message.checkpoint = this.#checkpoint()
+      tenant.commit = state.commit
+      tenant.holdsEphemerals = false
+    } else if (updates.length > 0) {
+      message.updates = updates.slice()
+      message.base = tenant.commit
+    }
+    return message
+  }
+
+  #plainMessage(evalId: string, source: string, { file, line }: { file: string; line: number }): EvalRequest {
+    const { session } = this
     const { limits } = this.#context
     const message: EvalRequest = {
-      seq,
+      seq: 0,
       session: session.id,
-      evalId: request.evalId,
-      commit: state.commit,
-      source: request.source,
-      file: request.options.file ?? request.evalId,
-      line: request.options.line ?? 1,
-      atomic: request.options.atomic ?? false,
+      evalId,
+      commit: session.state.commit,
+      source,
+      file,
+      line,
+      atomic: false,
       limits: [limits.outputBytesMax, limits.valueTextMax, limits.valueDataBytesMax],
     }
     if (session.generation) message.generation = session.generation
-    if (!isResident || tenant.commit !== state.commit) {
-      const realm = {
-        tools: [...session.tools.keys()],
-        kind: session.kind,
-        profile: session.profile,
-        directory: session.directory,
-      }
-      message.checkpoint = checkpointOf(state, realm)
-      tenant.commit = state.commit
-      tenant.holdsEphemerals = false
-    }
     return message
+  }
+
+  #checkpoint(): Checkpoint {
+    const { tools, kind, profile, directory, state } = this.session
+    return checkpointOf(state, { tools: [...tools.keys()], kind, profile, directory })
   }
 
   #onOutput(running: Running, output: OutputMessage): void {
@@ -691,6 +814,7 @@ export class Shell {
   }
 
   #realmLost(reason: string): string[] {
+    this.session.updates.length = 0
     const lost = loseRealm(this.session.state, reason)
     this.session.tenant.holdsEphemerals = false
     return lost
@@ -732,6 +856,26 @@ function valueOf(
       return decoded.value
     },
   }
+}
+
+/** Takes out of a delta what another change has touched meanwhile; gives what was taken. */
+function withoutOvertaken(delta: Delta, overtaken: ReadonlySet<string>): Rejected[] {
+  const rejected: Rejected[] = []
+  const reject = (op: string, key: string): boolean => {
+    if (!overtaken.has(key)) return false
+    rejected.push({ op, key, kind: "stale_parent" })
+    return true
+  }
+  delta.set = delta.set?.filter(({ name }) => !reject("set", name))
+  delta.definitions = delta.definitions?.filter(({ name }) => !reject("define", name))
+  delta.removed = delta.removed?.filter((name) => !reject("remove", name))
+  delta.removedDefinitions = delta.removedDefinitions?.filter((name) => !reject("remove", name))
+  delta.plain = delta.plain?.filter(({ name }) => !overtaken.has(name))
+  delta.ephemeral = delta.ephemeral?.filter(({ name }) => !overtaken.has(name))
+  delta.groups = delta.groups
+    ?.map((group) => ({ ...group, names: group.names.filter((name) => !overtaken.has(name)) }))
+    .filter(({ names }) => names.length > 0)
+  return rejected
 }
 
 /** Takes writes out of the queue whose callers were told that they failed. */

@@ -52,7 +52,7 @@ export interface Rejected {
  */
 export function validateWrites(
   folded: Folded,
-  definitions: ReadonlyMap<string, { readonly dependencies: readonly string[] }>,
+  definitions: Pick<ReadonlyMap<string, { readonly dependencies: readonly string[] }>, "has" | "get" | "keys">,
 ): { apply: Map<string, FoldedWrite>; rejected: Rejected[] } {
   const apply = new Map(folded.writes)
   const rejected: Rejected[] = []

@@ -12,7 +12,7 @@ import { packField, plain, record, str, unpackField, withoutAbsent } from "./che
 import type { Check, Checked, FieldTable, Fields } from "./check.ts"
 
 /** Changes whenever a message changes; a host that says another one is refused at its handshake. */
-export const wireVersion = 3
+export const wireVersion = 4
 
 const definition = record({
   name: str,
@@ -25,6 +25,10 @@ const definition = record({
   /** Of an import: its specifier, and what the module was then. */
   module: optional(str),
   stamp: optional(str),
+  /** What it says whatever its layout. */
+  digest: str,
+  /** Making it ran code of its own: it holds a value, which is bound as a read-only local of the same name. */
+  isData: optional(bool),
 })
 const local = record({ name: str, readonly: bool })
 /** `sources`: those of the functions in it. */
@@ -111,6 +115,48 @@ const delta = record({
   reloaded: optional(list(str)),
 })
 const rejected = record({ op: str, key: str, kind: str })
+/** A declaration of a submission that is read as a module: see `language/module.ts`. */
+const declaration = record({
+  key: str,
+  kind: str,
+  source: str,
+  start: int,
+  end: int,
+  line: int,
+  column: int,
+  reads: list(str),
+  isCode: bool,
+  leaves: list(str),
+  digest: str,
+})
+/**
+ * Work on a change instead of an eval. "split": read the source as a module. "make": make these definitions as they would stand without
+ * `removed`, put none in force, and keep them as the candidate `id`; the session's locals must not be read meanwhile.
+ */
+const change = record({
+  stage: oneOf("split", "make"),
+  id: str,
+  definitions: list(definition),
+  removed: list(str),
+})
+const values = {
+  plain: list(plainBinding),
+  groups: list(group),
+  sources: list(source),
+  ephemeral: list(ephemeral),
+}
+/** What became of it. `problem`: why the definitions cannot be made. */
+const changed = record({
+  declarations: list(declaration),
+  ...values,
+  /** Every definition that was made, those included that only depend on what changed. */
+  made: list(str),
+  /** What remains of a module to be run. */
+  statements: optional(str),
+  problem: optional(error),
+})
+/** A change that was committed while the realm could not follow: what it must do before the next eval. */
+const update = record({ candidate: str, definitions: list(definition), removed: list(str), ...values })
 
 export const toWorker = {
   eval: message(1, {
@@ -129,6 +175,10 @@ export const toWorker = {
     generation: optional(int),
     /** A worker has died with it in flight: whatever ended before it must have left before it begins, so that a second death is its own. */
     isSuspect: optional(bool),
+    change: optional(change),
+    /** What leads from the commit `base`, which the realm holds, to `commit`. */
+    updates: optional(list(update)),
+    base: optional(int),
   }),
   settle: message(2, { evalId: str, how: oneOf("interrupted", "timeout") }),
   toolResult: message(3, { session: str, callId: int, ok: bool, bytes, message: str, kind: str }),
@@ -177,6 +227,7 @@ export const fromWorker = {
     abandoned: optional(list(record({ kind: str }))),
     /** Call ids of writes that their callers were told had failed: the cancel takes another way and may come later. */
     cancelled: optional(list(int)),
+    change: optional(changed),
   }),
   /** The eval was revoked or settled before it began: nothing of it ran. */
   skipped: message(69, { seq: int, evalId: str }),
@@ -278,6 +329,10 @@ export type Checkpoint = Checked<typeof checkpoint>
 export type SourceOfFunctions = Checked<typeof source>
 export type DefinitionRecord = Checked<typeof definition>
 export type Delta = Checked<typeof delta>
+export type ChangeRequest = Checked<typeof change>
+export type ChangeAnswer = Checked<typeof changed>
+export type RealmUpdate = Checked<typeof update>
+export type ModuleDeclaration = Checked<typeof declaration>
 export type Rejection = Checked<typeof rejected>
 export type Frame = Checked<typeof frame>
 export type Span = Checked<typeof span>

@@ -32,14 +32,16 @@ import {
   opUrl,
   opWrite,
   refusedEnded,
+  refusedMaking,
 } from "../../stdlib/bridge.ts"
 import type { HostFunction } from "../../stdlib/bridge.ts"
 import type { Primitive } from "../../stdlib/intrinsics.ts"
+import { splitModule } from "../language/module.ts"
 import { Outbox } from "../wire/outbox.ts"
 import { ENTERED, GENERATION, TURN, enter, raiseGeneration } from "../wire/shared-memory.ts"
 import { Link } from "../wire/transport.ts"
 import { fromWorker, toWorker, wireVersion } from "../wire/schema.ts"
-import type { ErrorRecord, FieldsOf, NestedEnded, WorkerOutcome } from "../wire/schema.ts"
+import type { ChangeRequest, ErrorRecord, FieldsOf, NestedEnded, WorkerOutcome } from "../wire/schema.ts"
 import type { ServeTask, SyncOp } from "../wire/thread.ts"
 import { packValue } from "../wire/values/pack.ts"
 import type { PackedInput } from "../wire/values/pack.ts"
@@ -50,7 +52,7 @@ import { errorRecord, kindRecord, shownFrames, syntaxErrorRecord } from "./error
 import { ModuleProblem } from "./modules/problem.ts"
 import { RealmMaker } from "./realm.ts"
 import type { Realm } from "./realm.ts"
-import { Resident } from "./resident.ts"
+import { Resident, emptyAnswer } from "./resident.ts"
 import { RunningEval } from "./running-eval.ts"
 import type { EvalMessage, NestedMessage } from "./running-eval.ts"
 import { SyncCalls } from "./sync-calls.ts"
@@ -99,6 +101,9 @@ class Worker {
   /** The eval that has ended but is being shown: a view that is part of its result may still be read. */
   #shown: RunningEval | undefined
   #current: RunningEval | undefined
+  /** Whose definitions are being made. */
+  #making: Resident | undefined
+  #hasCalledOut = false
   /** A realm that is booted and belongs to nobody. */
   #spare: { profile: string; realm: Realm } | undefined
   #isSpareDue = false
@@ -184,6 +189,7 @@ class Worker {
     }
     const evl = new RunningEval(message, resident, (chunk) => this.#link.send("output", chunk))
     evl.times.begunAt = begunAt
+    if (message.change !== undefined && !resident.isUnbuilt) return this.#change(evl, message.change)
     let hasEnded = false
     if (resident.isUnbuilt) {
       this.#current = evl
@@ -227,6 +233,11 @@ class Worker {
     const { message, resident } = evl
     resident.finishBuild()
     evl.isPreparing = false
+    if (message.change !== undefined) {
+      evl.end()
+      this.#parked.delete(message.evalId)
+      return this.#change(evl, message.change)
+    }
     const compiled = this.#compile(evl)
     if (compiled === undefined) {
       evl.end()
@@ -237,10 +248,44 @@ class Worker {
     this.#reconsider(evl)
   }
 
+  /** Work on a change: no code of an eval runs, and the session stands as it did. */
+  #change(evl: RunningEval, request: ChangeRequest): void {
+    const { source, file, line } = evl.message
+    const { times } = evl
+    times.compiledAt = performance.now()
+    if (request.stage === "split") {
+      const module = splitModule(source, line)
+      if (!module.valid) {
+        const error = syntaxErrorRecord(module, { text: source, file, line })
+        return this.#sendOutcome(evl, "invalid", { error })
+      }
+      const { declarations, statements } = module
+      this.#sendOutcome(evl, "ok", { change: emptyAnswer({ declarations, statements }) })
+    } else {
+      this.#making = evl.resident
+      this.#hasCalledOut = false
+      const { answer, isSpoiled } = evl.resident.makeCandidate(request)
+      this.#making = undefined
+      // Code may have caught the refusal, or got it as a promise's.
+      if (this.#hasCalledOut && answer.problem === undefined) {
+        const message =
+          "A definition called out while it was made; what calls out belongs in a function, or in a statement."
+        answer.problem = kindRecord("outside_call", message)
+      }
+      if (isSpoiled) this.#residents.delete(evl.message.session)
+      this.#sendOutcome(evl, "ok", { change: answer, realmKept: !isSpoiled })
+    }
+    Atomics.store(this.#task.words, ENTERED, 0)
+  }
+
   #residentFor(message: EvalMessage): Resident | undefined {
-    const { session, commit, checkpoint } = message
+    const { session, commit, checkpoint, updates, base } = message
     const resident = this.#residents.get(session)
-    if (checkpoint === undefined) return resident?.commit === commit ? resident : undefined
+    if (checkpoint === undefined) {
+      if (resident?.commit !== (base ?? commit)) return undefined
+      if (updates !== undefined) resident.update(updates, commit)
+      return resident
+    }
     // Its realm asks for a few things while it is booted.
     let fresh: Resident | undefined = undefined
     const { words } = this.#task
@@ -520,6 +565,7 @@ class Worker {
       realmKept: rest.realmKept ?? true,
       times: [compiledAt - begunAt, Math.max(0, ranAt - compiledAt), now - Math.max(ranAt, compiledAt)],
       cancelled: evl.cancelled.length > 0 ? evl.cancelled : undefined,
+      change: rest.change,
     }
     // Behind it others wait on this thread: theirs will soon follow.
     if (this.#queue.length > 0) this.#link.sendSoon("outcome", outcome)
@@ -563,7 +609,9 @@ class Worker {
       return this.#ask(this.#shown, a as SyncOp, String(b), String(c), payload)
     if (!isRunning) {
       if (op === opUncaught && typeof a === "string") this.#sendStray(a)
-      return refusedEnded
+      if (resident === undefined || this.#making !== resident) return refusedEnded
+      this.#hasCalledOut = true
+      return refusedMaking
     }
     switch (op) {
       case opOutput:

@@ -15,9 +15,20 @@ import { formatVersion } from "../wire/values/format.ts"
 import { packValue } from "../wire/values/pack.ts"
 import { foldQueue, validateWrites } from "../wire/mutations.ts"
 import type { Folded, FoldedWrite } from "../wire/mutations.ts"
-import type { Checkpoint, DefinitionRecord, Delta, Rejection, SourceOfFunctions } from "../wire/schema.ts"
+import type {
+  ChangeAnswer,
+  ChangeRequest,
+  Checkpoint,
+  DefinitionRecord,
+  Delta,
+  ErrorRecord,
+  RealmUpdate,
+  Rejection,
+  SourceOfFunctions,
+} from "../wire/schema.ts"
 import { newScript } from "./compile-cache.ts"
 import type { Compiled } from "./compile-cache.ts"
+import { errorRecord } from "./error-record.ts"
 import { copyStrings } from "./realm.ts"
 import type { Realm } from "./realm.ts"
 import type { RunningEval } from "./running-eval.ts"
@@ -52,6 +63,9 @@ interface Encoded {
 
 /** Sources that nothing refers to are dropped when there are so many more than when they were last counted. */
 const sourcesSlack = 16
+
+/** Candidates that a realm keeps made; an older one is made again when it is committed. */
+const candidatesKept = 8
 
 /** Groups shorter than this are compared as they are, longer ones by digest. */
 const comparedBytesMax = 64
@@ -105,6 +119,11 @@ export class Resident implements NameTable {
   readonly #changedDefinitions = new Set<string>()
   /** An empty list of the realm's own. */
   #noNames: never[] | undefined
+  /** Changes that were made and are not in force. */
+  readonly #candidates = new Map<
+    string,
+    { own: ReadonlyMap<string, Definition>; prints: ReadonlyMap<string, Encoded> }
+  >()
   #mayLinger = false
   #mayReachGlobal = false
   #mayPatch = false
@@ -276,7 +295,7 @@ export class Resident implements NameTable {
       ? "all"
       : touchedBy({
           unit,
-          definitionOf: (name) => this.#definitions.get(name) ?? own.get(name),
+          definitionOf: (name) => codeOf(this.#definitions.get(name) ?? own.get(name)),
           isLocal: (name) => isLocal(this.kind(name)),
           isEphemeral: (name) => this.#ephemeral.has(name),
           reachedFrom: (name) => this.#reachedFrom(name),
@@ -359,6 +378,196 @@ export class Resident implements NameTable {
     return "table" in encoded ? packValue(encoded) : undefined
   }
 
+  // Changes
+
+  /**
+   * Makes what a change would put in force and keeps it as a candidate. When making it changed what the session holds, or may have, the
+   * realm is not what its commit says any more: `isSpoiled`.
+   */
+  makeCandidate({ id, definitions, removed }: ChangeRequest): { answer: ChangeAnswer; isSpoiled: boolean } {
+    const { api } = this.realm
+    const filename = `nacre:change/${id}`
+    const names: NameTable = {
+      kind: (name) => (removed.includes(name) ? undefined : this.kind(name)),
+      isRealmGlobal: (name) => this.isRealmGlobal(name),
+      dependencies: (name) => this.dependencies(name),
+    }
+    const missing = definitions.find(
+      (it) => isImport(it) && it.source !== this.#definitions.get(it.name)?.record.source,
+    )
+    if (missing !== undefined) {
+      const message = `The change has the import '${missing.name}', which this session does not: evaluate \`${missing.source}\` first.`
+      return { answer: emptyAnswer({ problem: { ...problemOf(message), kind: "unsupported" } }), isSpoiled: false }
+    }
+    const unit = compileDefinitions(keptOf(definitions), names, filename)
+    if (!unit.valid) return { answer: emptyAnswer({ problem: problemOf(unit.rendered) }), isSpoiled: false }
+    for (const { source } of definitions) this.#look(source)
+    this.units.set(filename, { unit, file: filename })
+    for (const name of unit.captures) this.#captured.add(name)
+    const own = this.#definitionsOf({ unit }, "", 1)
+    const data = definitions.filter(({ isData }) => isData).map(({ name }) => name)
+    const touched = touchedBy({
+      unit,
+      definitionOf: (name) => codeOf(own.get(name) ?? this.#definitions.get(name)),
+      isLocal: (name) => isLocal(this.kind(name)),
+      isEphemeral: (name) => this.#ephemeral.has(name),
+      reachedFrom: (name) => this.#reachedFrom(name),
+      isUnknown: (name) => this.#mayReachGlobal && !this.isRealmGlobal(name),
+      isChanged: (name) => this.#changedDefinitions.has(name),
+      referenced: this.#referenced,
+    })
+    const locals = touched === "all" ? copyStrings(api.locals()) : [...touched.locals]
+    const guarded = locals.filter((name) => !this.#definitions.has(name) && !data.includes(name))
+    const list = this.realm.list.bind(this.realm)
+    const thrown = api.enterCandidate(
+      this.realm.run(newScript(unit.code, filename)) as Parameters<typeof api.enterCandidate>[0],
+      list(unit.definitions.map((it) => it.name)),
+      list(unit.definitions.map((it) => it.hasPrivateNames)),
+      list(this.#facts(unit, filename)),
+      list(data),
+      list(removed),
+      list(guarded),
+    )
+    let answer: ChangeAnswer
+    if (thrown !== undefined) {
+      answer = emptyAnswer({ problem: errorRecord(thrown, this, { text: "", file: "", line: 1 }) })
+    } else {
+      const made = copyStrings(api.candidateNames())
+      const isReferenceChanged = [...made, ...removed].some((name) => this.#referenced.has(name))
+      const encoded = this.#encodeCandidate(isReferenceChanged ? "all" : touched, new Set(data))
+      api.leaveCandidate(id)
+      this.#candidates.set(id, { own, prints: encoded.prints })
+      if (this.#candidates.size > candidatesKept) this.#dropCandidate(this.#candidates.keys().next().value!)
+      answer = emptyAnswer({ ...encoded.values, made })
+    }
+    const changed = this.#changedSince(touched)
+    if (changed.length > 0) {
+      const what = changed.map((name) => `'${name}'`).join(", ")
+      const message = `Making it would change what ${what} hold${changed.length === 1 ? "s" : ""}; a definition must not change other values while it is made.`
+      answer = emptyAnswer({ problem: { ...problemOf(message), kind: "outside_call" } })
+    }
+    return { answer, isSpoiled: changed.length > 0 }
+  }
+
+  /** Follows changes that were committed since the commit it holds. */
+  update(updates: readonly RealmUpdate[], commit: number): void {
+    for (const { candidate, definitions, removed, plain, groups, sources } of updates) {
+      const known = this.#candidates.get(candidate)
+      for (const name of removed) this.#forget(name)
+      for (const { name } of definitions) this.#forget(name)
+      for (const name of removed) this.#definitions.delete(name)
+      for (const record of definitions) {
+        const compiled = known?.own.get(record.name)
+        const facts = compiled ?? { reads: record.dependencies, readsWhenMade: [], hasPrivateNames: false }
+        this.#definitions.set(record.name, { ...facts, record })
+      }
+      if (known !== undefined) {
+        this.realm.api.publishCandidate(candidate)
+        for (const [name, encoded] of known.prints) this.#encoded.set(name, encoded)
+        for (const record of sources) this.#sources.set(record.id, record)
+        this.#dropCandidate(candidate)
+      } else this.#catchUp(definitions, removed, { plain, groups, sources })
+    }
+    // They were made on what was in force before.
+    for (const id of this.#candidates.keys()) this.#dropCandidate(id)
+    this.#noteReferenced()
+    this.realm.api.ready()
+    this.commit = commit
+  }
+
+  #dropCandidate(id: string): void {
+    this.#candidates.delete(id)
+    this.realm.api.dropCandidate(id)
+  }
+
+  /** Makes again what was made elsewhere. */
+  #catchUp(
+    definitions: readonly DefinitionRecord[],
+    removed: readonly string[],
+    { plain, groups, sources }: Pick<RealmUpdate, "plain" | "groups" | "sources">,
+  ): void {
+    const { api } = this.realm
+    for (const name of removed) api.remove(name)
+    const data = new Set(definitions.filter(({ isData }) => isData).map(({ name }) => name))
+    const names: NameTable = {
+      kind: (name) => (data.has(name) ? "readonly" : this.kind(name)),
+      isRealmGlobal: (name) => this.isRealmGlobal(name),
+      dependencies: (name) => this.dependencies(name),
+    }
+    this.#addSources(sources.filter(({ id }) => !this.#sources.has(id)))
+    const kept = keptOf(definitions).filter(({ name }) => !data.has(name))
+    // What they read when they are made may be among the values, and the values may refer to them.
+    const problem = kept.length === 0 ? undefined : this.#install(kept, names, `nacre:change/${++this.#retargets}`)
+    for (const { name, value } of plain) {
+      if (!data.has(name)) continue
+      api.setPrimitive(name, value, true)
+      this.#encoded.set(name, { names: [name], print: printOfPrimitive(value) })
+    }
+    for (const group of groups) if (group.names.some((name) => data.has(name))) this.#bindGroup(group, () => true)
+    if (problem !== undefined && this.#install(kept, names, `nacre:change/${++this.#retargets}`) !== undefined)
+      this.#loseDefinitions(kept, problem)
+  }
+
+  /** The values of a candidate that is entered, and what else must be written anew since it refers to something that changes. */
+  #encodeCandidate(
+    touched: Touched | "all",
+    data: ReadonlySet<string>,
+  ): { values: Pick<ChangeAnswer, "plain" | "groups" | "sources" | "ephemeral">; prints: Map<string, Encoded> } {
+    const values: Pick<ChangeAnswer, "plain" | "groups" | "sources" | "ephemeral"> = {
+      plain: [],
+      groups: [],
+      sources: [],
+      ephemeral: [],
+    }
+    const prints = new Map<string, Encoded>()
+    const objects: string[] = []
+    for (const name of this.#namesToEncode(touched, data)) {
+      if (!isLocal(this.kind(name))) continue
+      if (!this.realm.api.isPrimitive(name)) {
+        objects.push(name)
+        continue
+      }
+      if (!data.has(name)) continue
+      const value = this.realm.api.primitive(name)
+      prints.set(name, { names: [name], print: printOfPrimitive(value) })
+      if (isPlainValue(value)) values.plain.push({ name, value })
+      else values.groups.push({ names: [name], bytes: packPrimitive(name, value) })
+    }
+    if (objects.length === 0) return { values, prints }
+    const encoded = this.realm.encode(objects)
+    values.ephemeral = encoded.ephemeral.filter(({ name }) => data.has(name))
+    for (const { names, bytes, sources } of encoded.groups) {
+      const print = fingerprint(bytes)
+      const ids = sources.map(({ id }) => id)
+      const isSame = names.every((name) => {
+        const before = this.#encoded.get(name)
+        return !data.has(name) && before?.print === print && before.names.length === names.length
+      })
+      if (isSame) continue
+      values.groups.push(ids.length === 0 ? { names, bytes } : { names, bytes, sources: ids })
+      for (const name of names) prints.set(name, { names, print, sources: ids })
+      for (const record of sources) if (!this.#sources.has(record.id)) values.sources.push(record)
+    }
+    return { values, prints }
+  }
+
+  /** Touched locals that do not hold any more what they were last encoded as. */
+  #changedSince(touched: Touched | "all"): string[] {
+    const names = Array.from(this.#namesToEncode(touched, new Set())).filter((name) => this.#encoded.has(name))
+    const changed = names.filter(
+      (name) =>
+        this.realm.api.isPrimitive(name) &&
+        this.#encoded.get(name)!.print !== printOfPrimitive(this.realm.api.primitive(name)),
+    )
+    const objects = names.filter((name) => !this.realm.api.isPrimitive(name))
+    if (objects.length === 0) return changed
+    for (const group of this.realm.encode(objects).groups) {
+      const print = fingerprint(group.bytes)
+      for (const name of group.names) if (this.#encoded.get(name)?.print !== print) changed.push(name)
+    }
+    return changed
+  }
+
   // Inside
 
   #look(source: string): void {
@@ -439,15 +648,7 @@ export class Resident implements NameTable {
       api.setPrimitive(name, value, readonly.get(name) ?? false)
       this.#encoded.set(name, { names: [name], print: printOfPrimitive(value) })
     }
-    for (const { names, bytes, sources = [] } of checkpoint.groups) {
-      const { table, chunks } = this.realm.table(bytes)
-      const flags = names.map((name) => readonly.get(name) ?? false)
-      const problem = api.bindGroup(table, chunks, this.realm.list(names), this.realm.list(flags))
-      if (problem !== undefined)
-        for (const name of names) api.lose(name, `its bytes could not be read back: ${problem}`)
-      const print = fingerprint(bytes)
-      for (const name of names) this.#encoded.set(name, { names, print, sources })
-    }
+    for (const group of checkpoint.groups) this.#bindGroup(group, (name) => readonly.get(name) ?? false)
     for (const { name, reason } of checkpoint.lost) api.lose(name, reason)
     // What a definition reads when it is made may be a local.
     if (failed !== undefined && this.#buildDefinitions(checkpoint) !== undefined) {
@@ -461,6 +662,18 @@ export class Resident implements NameTable {
     }
     this.#noteReferenced()
     api.ready()
+  }
+
+  #bindGroup(
+    { names, bytes, sources = [] }: Checkpoint["groups"][number],
+    isReadonly: (name: string) => boolean,
+  ): void {
+    const { api } = this.realm
+    const { table, chunks } = this.realm.table(bytes)
+    const problem = api.bindGroup(table, chunks, this.realm.list(names), this.realm.list(names.map(isReadonly)))
+    if (problem !== undefined) for (const name of names) api.lose(name, `its bytes could not be read back: ${problem}`)
+    const print = fingerprint(bytes)
+    for (const name of names) this.#encoded.set(name, { names, print, sources })
   }
 
   /** Makes the checkpoint's definitions; `kept` are those that could not be made before the locals stand. */
@@ -479,10 +692,10 @@ export class Resident implements NameTable {
         kinds.set(record.name, "import")
         continue
       }
-      if (isType(record.kind)) continue
-      const { name, kind, source, file, line, column } = record
-      kinds.set(name, "definition")
-      kept.push({ name, kind: kind as KeptDefinition["kind"], source, filename: file, line, column })
+      // One with data is not made again: it is among the locals.
+      if (isType(record.kind) || record.isData) continue
+      kinds.set(record.name, "definition")
+      kept.push(...keptOf([record]))
     }
     if (kept.length === 0) return undefined
     const names: NameTable = {
@@ -501,10 +714,10 @@ export class Resident implements NameTable {
     )
     const kept: KeptDefinition[] = []
     for (const { record, readsWhenMade } of dependents) {
-      const { name, kind, source, file, line, column } = record
-      if (replaces.includes(name) || isType(kind) || kind === "import") continue
+      const { name, kind } = record
+      if (replaces.includes(name) || isType(kind) || record.isData || kind === "import") continue
       if (readsWhenMade.some((read) => replaces.includes(read))) this.#stale.push(name)
-      else kept.push({ name, kind: kind as KeptDefinition["kind"], source, filename: file, line, column })
+      else kept.push(...keptOf([record]))
     }
     this.#remake(kept, replaces)
     // After that, since making definitions counts as given and this as a change of the eval.
@@ -551,8 +764,9 @@ export class Resident implements NameTable {
   /** The unit's definitions by name; the declarations of one name are one definition. */
   #definitionsOf({ unit }: Pick<Compiled, "unit">, file: string, firstLine: number): Map<string, Definition> {
     const own = new Map<string, Definition>()
-    for (const each of unit.definitions) {
-      const { name, kind, source, span, dependencies, cells, readsWhenMade, hasPrivateNames, module } = each
+    for (const definition of unit.definitions) {
+      const { name, kind, source, span, dependencies, cells, readsWhenMade, hasPrivateNames, digest } = definition
+      const { module } = definition
       const reads = [...dependencies, ...cells]
       const before = own.get(name)
       if (before === undefined) {
@@ -564,6 +778,7 @@ export class Resident implements NameTable {
           line: span.line + firstLine - 1,
           column: span.column,
           dependencies,
+          digest,
         }
         if (module !== undefined) {
           record.module = module
@@ -616,7 +831,7 @@ export class Resident implements NameTable {
       const names = [name]
       this.#encoded.set(name, { names, print })
       if (isPlainValue(value)) plain.push({ name, value })
-      else groups.push({ names, bytes: packValue({ table: [formatVersion, 1, name, value], chunks: [] }) })
+      else groups.push({ names, bytes: packPrimitive(name, value) })
     }
     const sources: SourceOfFunctions[] = []
     if (objects.length === 0) return { plain, groups, ephemeral: [], late, sources }
@@ -686,6 +901,39 @@ export class Resident implements NameTable {
     this.#encoded.delete(name)
     this.#ephemeral.delete(name)
   }
+}
+
+/** A definition that holds data is reached as a local. */
+function codeOf(definition: Definition | undefined): Definition | undefined {
+  return definition?.record.isData === true ? undefined : definition
+}
+
+/** Definitions as the compiler takes them; types have no value. */
+function keptOf(records: readonly DefinitionRecord[]): KeptDefinition[] {
+  return records
+    .filter(({ kind }) => !isType(kind) && kind !== "import")
+    .map(({ name, kind, source, file, line, column, isData }) => ({
+      name,
+      kind: kind as KeptDefinition["kind"],
+      source,
+      filename: file,
+      line,
+      column,
+      isData,
+    }))
+}
+
+export function emptyAnswer(answer: Partial<ChangeAnswer>): ChangeAnswer {
+  return { declarations: [], plain: [], groups: [], sources: [], ephemeral: [], made: [], ...answer }
+}
+
+function problemOf(message: string): ErrorRecord {
+  return { name: "Error", message, stack: [], spans: [], rendered: message }
+}
+
+/** One primitive as a group of its own. */
+function packPrimitive(name: string, value: Primitive): Uint8Array {
+  return packValue({ table: [formatVersion, 1, name, value], chunks: [] })
 }
 
 /** The record of a source; its id stands for all that it says. */

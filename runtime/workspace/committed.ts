@@ -51,7 +51,7 @@ export function readCommitted(state: SessionState, key: string, known: number, v
 }
 
 export function committedKeys(state: SessionState): string[] {
-  return [...state.locals.keys(), ...state.definitions.keys()]
+  return [...new Set([...state.locals.keys(), ...state.definitions.keys()])]
 }
 
 export function isCommitted(state: SessionState, key: string): boolean {

@@ -136,7 +136,7 @@ export class ModuleGraph {
       const parameters = ["exports", "require", "module", "__filename", "__dirname", importHook]
       try {
         const options: CompileFunctionOptions = {
-          parsingContext: this.#realm.context as never,
+          parsingContext: this.#realm.context,
           filename: this.#nameFile(file),
         }
         // A file that was too long to be looked through.
@@ -410,7 +410,7 @@ export class ModuleGraph {
         if (resolved.kind !== "file" || seen.has(resolved.path) || !isCode(resolved.path)) continue
         const format = formatOf(/\.[^./]*$/.exec(resolved.path)?.[0] ?? "", resolved.packageType)
         const text = compileFile(readFileSync(resolved.path, "utf8"), {
-          isTypeScript: /ts$/.test(resolved.path),
+          isTypeScript: resolved.path.endsWith("ts"),
           format: format ?? "commonjs",
         })
         if (!text.valid || text.format === "module") continue
@@ -446,7 +446,7 @@ export class ModuleGraph {
 
   #newRecord(code: string, identifier: string, initMeta: (meta: object) => void): SourceTextModule {
     return new SourceTextModule(code, {
-      context: this.#realm.context as never,
+      context: this.#realm.context,
       identifier,
       initializeImportMeta: initMeta,
     })
@@ -494,7 +494,7 @@ export class ModuleGraph {
       .flatMap((file) => [...file.needs])
     const settle = (ok: boolean, value: unknown): void => this.#realm.settle(job, ok, value)
     const link = async (): Promise<void> => {
-      await root.link(this.#linker as never)
+      await root.link(this.#linker)
       for (const file of ahead) if (file.format === "module") await this.#linkAhead(file)
     }
     const failed = this.#failed(root)
@@ -542,7 +542,7 @@ export class ModuleGraph {
       : `export * as n0 from "0"`
     const interop = this.#newRecord(code, "nacre:interop", () => {})
     this.#roots.set(interop, new Map([["0", file]]))
-    await interop.link(this.#linker as never)
+    await interop.link(this.#linker)
     file.interop = interop
   }
 

@@ -113,9 +113,9 @@ export class Resolver {
     if (form === "require") return this.#require.sync(folder, request)
     const found = this.#import.sync(folder, request)
     if (found.path !== undefined || found.builtin !== undefined) return found
-    const isFile = request.startsWith("/")
+    const isPath = request.startsWith("/")
     const isWholePackage = /^(?:@[^/]+\/)?[^/.][^/]*$/.test(request) || request.startsWith("#")
-    const again = isFile
+    const again = isPath
       ? this.#typescript.sync(folder, request)
       : isWholePackage
         ? this.#legacy.sync(folder, request)

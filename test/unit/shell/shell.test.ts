@@ -34,6 +34,7 @@ function start() {
     state: new SessionState(),
     tenant,
     lostSince: [],
+    updates: [],
   }
   const scheduler = { submit: (job: Job) => jobs.push(job), stop: (job: Job) => stopped.push(job) }
   const shell = new Shell(

@@ -12,6 +12,8 @@ const definition = {
   line: 1,
   column: 2,
   dependencies: ["g"],
+  digest: "d",
+  isData: true,
 }
 const span = { start: 0, end: 1, line: 1, column: 1 }
 const error = {
@@ -41,6 +43,13 @@ export const sampleCheckpoint: Checkpoint = {
   kind: "repl",
   profile: "standard",
   directory: "/d",
+}
+
+const sampleValues = {
+  plain: [{ name: "z", value: 1 }],
+  groups: [{ names: ["x"], bytes }],
+  sources: [{ id: "s1", source: "x = () => y", cells: "x,y", roots: "", file: "a.ts", line: 1, column: 1 }],
+  ephemeral: [{ name: "z", what: "a promise" }],
 }
 
 export const sampleDelta: Delta = {
@@ -77,6 +86,9 @@ export const toWorkerSamples: Samples<typeof toWorker> = {
     checkpoint: sampleCheckpoint,
     generation: 3,
     isSuspect: true,
+    change: { stage: "make", id: "chg_a", definitions: [definition], removed: ["y"] },
+    updates: [{ candidate: "chg_a", definitions: [definition], removed: ["y"], ...sampleValues }],
+    base: 0,
   },
   settle: { evalId: "evl_a", how: "timeout" },
   toolResult: { session: "ses_a", callId: 1, ok: true, bytes, message: "", kind: "" },
@@ -110,6 +122,27 @@ export const fromWorkerSamples: Samples<typeof fromWorker> = {
     abandoned: [{ kind: "timeout" }],
     realmKept: true,
     times: [0.5, 1],
+    change: {
+      declarations: [
+        {
+          key: "f",
+          kind: "function",
+          source: "function f() {}",
+          start: 0,
+          end: 15,
+          line: 1,
+          column: 1,
+          reads: ["g"],
+          isCode: true,
+          leaves: [],
+          digest: "d",
+        },
+      ],
+      ...sampleValues,
+      made: ["f"],
+      statements: "1",
+      problem: error,
+    },
   },
   nestedEnded: {
     evalId: "evl_a",

@@ -1,0 +1,128 @@
+// The definitions of a session: their records, who uses whom, the digest of all, and what has changed since that was last asked.
+//
+// Everything but the records is made when it is first needed, since most sessions never look back; from then on it is kept up to date,
+// so that a change costs what it touches.
+import type { DefinitionRecord } from "../wire/schema.ts"
+import { SetDigest } from "./digest.ts"
+import { DependencyGraph } from "./graph.ts"
+import type { RevisionChange } from "./revision.ts"
+
+const none: readonly string[] = []
+
+/** What names had before a revision. */
+export type Undo = readonly (readonly [string, DefinitionRecord | undefined])[]
+
+export class Definitions {
+  readonly #records: Map<string, DefinitionRecord>
+  #graph: DependencyGraph | undefined
+  #digest: SetDigest | undefined
+  /** What changed names had before. */
+  #before: Map<string, DefinitionRecord | undefined> | undefined
+
+  constructor(records?: Iterable<readonly [string, DefinitionRecord]>) {
+    this.#records = new Map(records)
+  }
+
+  get size(): number {
+    return this.#records.size
+  }
+
+  has(name: string): boolean {
+    return this.#records.has(name)
+  }
+
+  get(name: string): DefinitionRecord | undefined {
+    return this.#records.get(name)
+  }
+
+  keys(): MapIterator<string> {
+    return this.#records.keys()
+  }
+
+  values(): MapIterator<DefinitionRecord> {
+    return this.#records.values()
+  }
+
+  [Symbol.iterator](): MapIterator<[string, DefinitionRecord]> {
+    return this.#records[Symbol.iterator]()
+  }
+
+  /** It goes to the end, so that records stand in the order in which they can be made again. */
+  set(record: DefinitionRecord): void {
+    const { name } = record
+    const before = this.#records.get(name)
+    this.#note(name, before)
+    if (before !== undefined) this.#digest?.remove(memberOf(before))
+    this.#digest?.add(memberOf(record))
+    this.#graph?.set(name, before?.dependencies ?? none, record.dependencies)
+    this.#records.set(name, record)
+  }
+
+  delete(name: string): boolean {
+    const before = this.#records.get(name)
+    if (before === undefined) return false
+    this.#note(name, before)
+    this.#digest?.remove(memberOf(before))
+    this.#graph?.set(name, before.dependencies, none)
+    return this.#records.delete(name)
+  }
+
+  clear(): void {
+    for (const name of this.#records.keys()) this.delete(name)
+  }
+
+  copy(): Definitions {
+    const copy = new Definitions(this.#records)
+    copy.#digest = this.#digest?.copy()
+    return copy
+  }
+
+  /** Makes these the definitions; what differs counts as changed. */
+  become(wanted: Definitions): void {
+    for (const name of this.#records.keys()) if (!wanted.has(name)) this.delete(name)
+    for (const record of wanted.values()) if (this.#records.get(record.name) !== record) this.set(record)
+  }
+
+  get graph(): DependencyGraph {
+    if (this.#graph === undefined) {
+      this.#graph = new DependencyGraph()
+      for (const { name, dependencies } of this.#records.values()) this.#graph.set(name, none, dependencies)
+    }
+    return this.#graph
+  }
+
+  /** Of the whole set, whatever its order and layout. */
+  get digest(): string {
+    if (this.#digest === undefined) {
+      this.#digest = new SetDigest()
+      for (const record of this.#records.values()) this.#digest.add(memberOf(record))
+    }
+    return this.#digest.toString()
+  }
+
+  /** What has changed since this was last called, and what each name had then. A name that has its old text again has not. */
+  takeChanges(): { changes: RevisionChange[]; undo: Undo } {
+    const changes: RevisionChange[] = []
+    const undo: [string, DefinitionRecord | undefined][] = []
+    for (const [key, before] of this.#before ?? []) {
+      const now = this.#records.get(key)
+      if (before?.source === now?.source) continue
+      undo.push([key, before])
+      const change: RevisionChange = { op: now === undefined ? "remove" : "set", key, kind: (now ?? before)!.kind }
+      if (now !== undefined) change.source = now.source
+      if (before !== undefined) change.previousSource = before.source
+      changes.push(change)
+    }
+    this.#before = undefined
+    return { changes, undo }
+  }
+
+  #note(name: string, before: DefinitionRecord | undefined): void {
+    this.#before ??= new Map()
+    if (!this.#before.has(name)) this.#before.set(name, before)
+  }
+}
+
+function memberOf({ name, digest }: DefinitionRecord): string {
+  return `${name}\n${digest}`
+}

@@ -1,0 +1,482 @@
+// Changes of a session's definitions, from what was submitted to the record of a revision.
+//
+// A submission is read as a module by a worker (`language/module.ts`), becomes a candidate (`module/candidate.ts`), is checked, and its
+// definitions are made in the session's realm without being in force; then it can be committed. Nothing of it shows before: the state
+// changes in one step, at the end of the making that it rests on. What fails on the way is a rejection, which is a value; only what Nacre
+// itself refuses is thrown.
+import { nanoid } from "nanoid"
+import { NacreError } from "../errors.ts"
+import { buildCandidate, declaredBy, isRejection, touches } from "../module/candidate.ts"
+import type { Candidate, Diagnostic, Rejection } from "../module/candidate.ts"
+import type { RevisionRecord } from "../module/revision.ts"
+import type { ChangeEnd } from "../shell/aside.ts"
+import type { Shell } from "../shell/shell.ts"
+import { Definitions } from "../module/definitions.ts"
+import type { ChangeAnswer, ChangeRequest, DefinitionRecord, ModuleDeclaration } from "../wire/schema.ts"
+import { commitChange, differenceTo, hasChangedData, historySince } from "./state.ts"
+import type { SessionState } from "./state.ts"
+
+export interface Change {
+  /** Declarations become definitions; of a `submit`, the other statements run once these are in force. */
+  source?: string
+  /** Definitions to take away. */
+  remove?: readonly string[]
+  /** The revision that it is meant for. Default: the one at the time of the call. */
+  parent?: number
+  /** On whose behalf, instead of the session's principal; for the record. */
+  principal?: string
+  reason?: string
+  /** What to do when a definition that must be made again holds other data than its declaration makes. Default "reject". */
+  onDataLoss?: "reject" | "rebuild"
+  /** Name and first line of the source in positions. */
+  file?: string
+  line?: number
+}
+
+export interface Proposed {
+  status: "proposed"
+  /** For `commitChange` and `abandonChange`. */
+  candidate: string
+  parent: number
+  /** Keys that it declares anew, and those that it removes. */
+  changed: string[]
+  removed: string[]
+  /** Definitions that are made again because they depend on a change. */
+  reinstantiated: string[]
+  /** What of the submission is left to run after it has been committed; `submit` does so. */
+  statements?: string
+}
+
+const exportFormat = "nacre-revision/1"
+
+/** The definitions of a revision as data. */
+export interface ExportedRevision {
+  format: typeof exportFormat
+  /** Of the whole set. */
+  digest: string
+  declarations: { key: string; kind: string; source: string; file: string; line: number; column: number }[]
+}
+
+export interface Committed {
+  status: "committed"
+  revision: number
+  /** Missing when the change says what was there already. */
+  record?: RevisionRecord
+}
+
+export interface Rejected {
+  status: "rejected"
+  /** The revision that stands. */
+  revision: number
+  rejection: Rejection
+}
+
+const changeNames: readonly (keyof Change)[] = [
+  "source",
+  "remove",
+  "parent",
+  "principal",
+  "reason",
+  "onDataLoss",
+  "file",
+  "line",
+]
+
+/** Attempts to make a candidate on a state that stands still, before it is given up. */
+const attemptsMax = 8
+
+interface Open {
+  readonly id: string
+  readonly change: Change
+  readonly declarations: readonly ModuleDeclaration[]
+  readonly statements: string | undefined
+  readonly cause: RevisionRecord["cause"]
+  /** The revision whose definitions it puts back. */
+  readonly restores?: number
+  parent: number
+  candidate: Candidate
+}
+
+/** What it needs of its session. */
+export interface ChangesContext {
+  readonly id: string
+  readonly principal: string | undefined
+  readonly state: SessionState
+  readonly candidatesMax: number
+  ready(): Shell | Promise<Shell>
+}
+
+export class SessionChanges {
+  readonly #context: ChangesContext
+  readonly #open = new Map<string, Open>()
+
+  constructor(context: ChangesContext) {
+    this.#context = context
+  }
+
+  /** Reads, builds, checks and makes a change. Nothing of it is in force. */
+  async propose(change: Change): Promise<Proposed | Rejected> {
+    const open = await this.#prepare(change, "submit")
+    if ("kind" in open) return this.#rejected(open)
+    const { id, candidate, statements, parent } = open
+    // Its place is taken from now on: the limit holds for those that are on their way, too.
+    this.#open.set(id, open)
+    const made = await this.#make(open, () => undefined)
+    if ("kind" in made) {
+      this.#open.delete(id)
+      return this.#rejected(made)
+    }
+    const changed = candidate.changed.map(({ name }) => name)
+    const reinstantiated = made.answer.made.filter((name) => !changed.includes(name))
+    const removed = [...candidate.removed]
+    const proposed: Proposed = { status: "proposed", candidate: id, parent, changed, removed, reinstantiated }
+    if (statements !== undefined) proposed.statements = statements
+    return proposed
+  }
+
+  /** `propose` and `commit` in one. Without a parent it is meant for whatever stands when its turn comes. */
+  async submit(change: Change): Promise<(Committed & { id: string; statements?: string | undefined }) | Rejected> {
+    const open = await this.#prepare(change, "submit")
+    if ("kind" in open) return this.#rejected(open)
+    const committed = await this.#commit(open, change.parent === undefined ? "any" : "none")
+    return committed.status === "rejected" ? committed : { ...committed, id: open.id, statements: open.statements }
+  }
+
+  /** Puts a candidate in force. With `rebase` it may be built again on a revision that has not touched what it rests on. */
+  async commit(id: string, { rebase = false }: { rebase?: boolean } = {}): Promise<Committed | Rejected> {
+    const open = this.#open.get(id)
+    if (open === undefined) {
+      const message = `Session '${this.#context.id}' has no candidate '${id}'; it may have been committed or abandoned.`
+      throw new NacreError("candidate_not_found", message)
+    }
+    this.#open.delete(id)
+    return this.#commit(open, rebase ? "untouched" : "none")
+  }
+
+  /** `rebase`: on which other revisions than its parent's it may be built again. */
+  async #commit(open: Open, rebase: "any" | "untouched" | "none"): Promise<Committed | Rejected> {
+    const { state } = this.#context
+    for (let attempt = 0; attempt < attemptsMax; attempt++) {
+      if (open.parent !== state.revision) {
+        const stale = this.#stale(open.parent)
+        const touched = touches(open.candidate, stale.keys ?? [])
+        if (rebase === "none") return this.#rejected(stale)
+        if (rebase === "untouched" && touched.length > 0) return this.#rejected({ ...stale, keys: touched })
+        const candidate = this.#build(open)
+        if (isRejection(candidate)) return this.#rejected(candidate)
+        open.candidate = candidate
+        open.parent = state.revision
+      }
+      let committed: Committed | undefined
+      const made = await this.#make(open, (answer) => {
+        committed = this.#publish(open, answer)
+      })
+      if ("kind" in made) return this.#rejected(made)
+      if (committed !== undefined) return committed
+    }
+    const message = `Session '${this.#context.id}' changed ${attemptsMax} times while the change was made; try again.`
+    throw new NacreError("session_busy", message)
+  }
+
+  async #prepare(change: Change, cause: RevisionRecord["cause"]): Promise<Open | Rejection> {
+    checkChange(change)
+    const { state, id: session, candidatesMax } = this.#context
+    if (this.#open.size >= candidatesMax) {
+      const message = `Session '${session}' has ${this.#open.size} candidates open; commit or abandon some.`
+      throw new NacreError("queue_full", message)
+    }
+    const read = await this.#read(change)
+    if ("kind" in read) return read
+    const parent = change.parent ?? state.revision
+    if (parent !== state.revision) return this.#stale(parent)
+    const open: Omit<Open, "candidate"> = { id: `chg_${nanoid(12)}`, change, ...read, cause, parent }
+    const candidate = this.#build(open)
+    return isRejection(candidate) ? candidate : { ...open, candidate }
+  }
+
+  #build({ id, change, declarations, restores }: Omit<Open, "candidate">): Candidate | Rejection {
+    const { state } = this.#context
+    const { definitions } = state
+    if (restores !== undefined) {
+      const declared = new Map<string, DefinitionRecord>()
+      const remove: string[] = []
+      for (const [name, then] of differenceTo(state, restores)) {
+        if (then === undefined) remove.push(name)
+        else declared.set(name, then)
+      }
+      return buildCandidate(definitions, declared, remove)
+    }
+    const { remove = [], file = id } = change
+    return buildCandidate(definitions, declaredBy(declarations, file, definitions), remove)
+  }
+
+  /** Publishes a new revision with the definitions of an earlier one. */
+  async restore(
+    revision: number,
+    change: Pick<Change, "principal" | "reason" | "onDataLoss">,
+  ): Promise<Committed | Rejected> {
+    const { state, id } = this.#context
+    if (!Number.isSafeInteger(revision) || revision < 0 || revision > state.revision) {
+      const message = `Session '${id}' has no revision ${revision}; it has 0 to ${state.revision}.`
+      throw new NacreError("revision_not_found", message)
+    }
+    checkChange(change)
+    const none = { declarations: [], statements: undefined }
+    const open: Omit<Open, "candidate"> = {
+      id: `chg_${nanoid(12)}`,
+      change,
+      ...none,
+      cause: "restore",
+      restores: revision,
+      parent: state.revision,
+    }
+    const candidate = this.#build(open)
+    if (isRejection(candidate)) return this.#rejected(candidate)
+    return this.#commit({ ...open, candidate }, "any")
+  }
+
+  /** The definitions of a revision as data, from which another session can be given the same ones. */
+  export(revision: number): ExportedRevision {
+    const { state, id } = this.#context
+    if (!Number.isSafeInteger(revision) || revision < 0 || revision > state.revision) {
+      const message = `Session '${id}' has no revision ${revision}; it has 0 to ${state.revision}.`
+      throw new NacreError("revision_not_found", message)
+    }
+    const set = state.definitions.copy()
+    for (const [name, then] of differenceTo(state, revision)) {
+      if (then === undefined) set.delete(name)
+      else set.set(then)
+    }
+    const declarations = Array.from(set.values(), ({ name: key, kind, source, file, line, column }) => ({
+      key,
+      kind,
+      source,
+      file,
+      line,
+      column,
+    }))
+    return { format: exportFormat, digest: set.digest, declarations }
+  }
+
+  /** Declares what was exported, each at its own place; a session without definitions then has the same digest. */
+  async import(
+    exported: ExportedRevision,
+    change: Pick<Change, "principal" | "reason">,
+  ): Promise<Committed | Rejected> {
+    checkExported(exported)
+    checkChange(change)
+    const { state } = this.#context
+    const source = exported.declarations.map((it) => it.source).join("\n")
+    const read = await this.#read({ source })
+    if ("kind" in read) return this.#rejected(read)
+    const places = new Map(exported.declarations.map((it) => [it.key, it]))
+    const declared = declaredBy(read.declarations, "import", state.definitions)
+    for (const [key, record] of declared) {
+      const place = places.get(key)
+      if (place !== undefined)
+        declared.set(key, { ...record, file: place.file, line: place.line, column: place.column })
+    }
+    const set = new Definitions(declared)
+    if (read.statements !== undefined || set.digest !== exported.digest) {
+      const message = `The export does not have the digest that it says; it was changed, or is not whole.`
+      return this.#rejected({ kind: "invalid", message, diagnostics: [] })
+    }
+    const candidate = buildCandidate(state.definitions, declared, [])
+    if (isRejection(candidate)) return this.#rejected(candidate)
+    const { declarations } = read
+    const parent = state.revision
+    const open: Open = {
+      id: `chg_${nanoid(12)}`,
+      change,
+      declarations,
+      statements: undefined,
+      cause: "import",
+      parent,
+      candidate,
+    }
+    return this.#commit(open, "none")
+  }
+
+  /** Forgets a candidate. Gives whether there was one. */
+  abandon(id: string): boolean {
+    return this.#open.delete(id)
+  }
+
+  get openCount(): number {
+    return this.#open.size
+  }
+
+  async #read(
+    change: Change,
+  ): Promise<{ declarations: ModuleDeclaration[]; statements: string | undefined } | Rejection> {
+    const { source = "", line = 1 } = change
+    if (source.trim() === "") return { declarations: [], statements: undefined }
+    const request: ChangeRequest = { stage: "split", id: `chg_${nanoid(12)}`, definitions: [], removed: [] }
+    const { file = request.id } = change
+    const end = await this.#work(source, { file, line }, request, () => {})
+    if (end.error !== undefined) {
+      const { message, rendered, spans } = end.error
+      const diagnostics = spans.map((span): Diagnostic => ({
+        message,
+        file,
+        line: span.line,
+        column: span.column,
+        rendered,
+      }))
+      return { kind: "invalid", message, diagnostics }
+    }
+    if (end.answer === undefined) return stopped(end)
+    const { declarations, statements } = end.answer
+    return { declarations, statements }
+  }
+
+  /** Makes a candidate; `then` is called at once when it was made on the state as it stands. */
+  async #make(open: Open, then: (answer: ChangeAnswer) => void): Promise<{ answer: ChangeAnswer } | Rejection> {
+    const { state } = this.#context
+    const { candidate, id, change } = open
+    const { removed, dependents } = candidate
+    const lost = [...dependents].filter((name) => hasChangedData(state, name))
+    if (lost.length > 0 && change.onDataLoss !== "rebuild") {
+      const message = `${lost.join(", ")} would be made again and lose data that came later; pass onDataLoss: "rebuild" to accept that.`
+      return { kind: "data_loss", message, diagnostics: [], keys: lost }
+    }
+    const request: ChangeRequest = { stage: "make", id, definitions: [...candidate.make], removed: [...removed] }
+    const end = await this.#work("", { file: id, line: 1 }, request, ({ answer, commit }) => {
+      const isAsItWas = state.commit === commit && state.revision === open.parent
+      if (answer !== undefined && answer.problem === undefined && isAsItWas) then(answer)
+    })
+    const { answer } = end
+    if (answer === undefined) return stopped(end)
+    const { problem } = answer
+    if (problem === undefined) return { answer }
+    const [frame] = problem.stack
+    const diagnostics: Diagnostic[] =
+      frame === undefined ? [] : [{ message: problem.message, ...placeOf(frame), rendered: problem.rendered }]
+    const kind = problem.kind === "outside_call" || problem.kind === "local_read" ? problem.kind : "threw"
+    return { kind, message: problem.message, diagnostics }
+  }
+
+  #publish(open: Open, answer: ChangeAnswer): Committed {
+    const { state, id: session } = this.#context
+    const { candidate, change, cause, restores } = open
+    const { changed, rewritten, removed, dependents } = candidate
+    const definitions = [...changed, ...rewritten]
+    const own = new Set(changed.map(({ name }) => name))
+    const facts: Partial<RevisionRecord> = {
+      reinstantiated: answer.made.filter((name) => !own.has(name)),
+      lostData: [...dependents].filter((name) => hasChangedData(state, name)),
+      stale: answer.groups
+        .flatMap(({ names }) => names)
+        .filter((name) => !own.has(name) && !answer.made.includes(name)),
+    }
+    const principal = change.principal ?? this.#context.principal
+    if (principal !== undefined) facts.principal = principal
+    if (change.reason !== undefined) facts.reason = change.reason
+    if (restores !== undefined) facts.restored = restores
+    const record = commitChange(state, { definitions, removed, ...answer }, { session, cause, ...facts })
+    if (record !== undefined) {
+      for (const it of record.changes) {
+        const declaration = open.declarations.find(({ key }) => key === it.key)
+        if (declaration === undefined) continue
+        const { start, end, line, column } = declaration
+        it.span = { start, end, line, column }
+      }
+    }
+    const { plain, groups, sources, ephemeral } = answer
+    this.#shell?.follow({ candidate: open.id, definitions, removed: [...removed], plain, groups, sources, ephemeral })
+    const committed: Committed = { status: "committed", revision: state.revision }
+    if (record !== undefined) committed.record = record
+    return committed
+  }
+
+  #shell: Shell | undefined
+
+  async #work(
+    source: string,
+    place: { file: string; line: number },
+    request: ChangeRequest,
+    then: (end: ChangeEnd) => void,
+  ): Promise<ChangeEnd> {
+    const shell = await this.#context.ready()
+    this.#shell = shell
+    return new Promise((resolve) => {
+      shell.change(source, place, request, (end) => {
+        then(end)
+        resolve(end)
+      })
+    })
+  }
+
+  #stale(parent: number): Rejection {
+    const { state } = this.#context
+    const keys = [...new Set(historySince(state, parent).flatMap(({ changes }) => changes.map(({ key }) => key)))]
+    const message = `The change was made for revision ${parent}, and the session is at ${state.revision}; since then ${keys.join(", ")} changed.`
+    return { kind: "stale_parent", message, diagnostics: [], keys }
+  }
+
+  #rejected(rejection: Rejection): Rejected {
+    return { status: "rejected", revision: this.#context.state.revision, rejection }
+  }
+}
+
+function stopped({ status, because }: ChangeEnd): Rejection {
+  const why = because === undefined ? "" : ` (${because})`
+  const message =
+    status === "timeout"
+      ? "Making the definitions took longer than limits.changeTimeoutMs."
+      : `Making the definitions ended as ${status}${why}.`
+  return { kind: "stopped", message, diagnostics: [] }
+}
+
+function checkExported(exported: ExportedRevision): void {
+  const isText = (value: unknown): boolean => typeof value === "string"
+  const isWhole =
+    typeof exported === "object" &&
+    exported !== null &&
+    exported.format === exportFormat &&
+    isText(exported.digest) &&
+    Array.isArray(exported.declarations) &&
+    exported.declarations.every(
+      (it) =>
+        typeof it === "object" &&
+        it !== null &&
+        [it.key, it.kind, it.source, it.file].every(isText) &&
+        [it.line, it.column].every(Number.isSafeInteger),
+    )
+  if (!isWhole)
+    throw new NacreError(
+      "invalid_options",
+      `An exported revision is what exportRevision gives (format "${exportFormat}").`,
+    )
+}
+
+function placeOf({ file, line, column }: { file: string; line: number; column: number }) {
+  return { file, line, column }
+}
+
+function checkChange(change: Change): void {
+  const expect = (isFine: boolean, name: string, what: string): void => {
+    if (!isFine) throw new NacreError("invalid_options", `${name} of a change must be ${what}.`)
+  }
+  expect(typeof change === "object" && change !== null, "The argument", "an object, such as { source }")
+  for (const name of Object.keys(change)) {
+    expect(changeNames.includes(name as keyof Change), name, `one of ${changeNames.join(", ")}`)
+  }
+  const { source, remove, parent, principal, reason, onDataLoss, file, line } = change
+  expect(source === undefined || typeof source === "string", "source", "a string")
+  expect(
+    remove === undefined || (Array.isArray(remove) && remove.every((it) => typeof it === "string")),
+    "remove",
+    "a list of names",
+  )
+  expect(parent === undefined || Number.isSafeInteger(parent), "parent", "the number of a revision")
+  expect(principal === undefined || typeof principal === "string", "principal", "a string")
+  expect(reason === undefined || typeof reason === "string", "reason", "a string")
+  expect(
+    onDataLoss === undefined || onDataLoss === "reject" || onDataLoss === "rebuild",
+    "onDataLoss",
+    '"reject" or "rebuild"',
+  )
+  expect(file === undefined || typeof file === "string", "file", "a string")
+  expect(line === undefined || (Number.isSafeInteger(line) && line >= 1), "line", "a whole number from 1")
+}
