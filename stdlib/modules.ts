@@ -21,6 +21,7 @@ import {
   stringIndexOf,
   stringSlice,
   SyntaxErrorOf,
+  textOfGiven,
   TypeErrorOf,
 } from "./intrinsics.ts"
 import { opImport, opModuleCode, opModuleText, opModuleValue, opRequire, opResolve } from "./bridge.ts"
@@ -70,7 +71,7 @@ export class RealmModules {
 
   /** `import(specifier, options)`; `importer` is a file, or the session when it is empty. */
   async load(specifier: unknown, options: unknown, importer: string): Promise<unknown> {
-    const text = specifier as string
+    const text = textOfGiven(specifier)
     let type = ""
     if (options !== undefined) {
       if ((typeof options !== "object" && typeof options !== "function") || options === null)
@@ -80,7 +81,7 @@ export class RealmModules {
         if (typeof attributes !== "object" || attributes === null)
           throw new TypeErrorOf("The option 'with' of import() must be an object.")
         const given = (attributes as { type?: unknown }).type
-        if (given !== undefined) type = given as string
+        if (given !== undefined) type = textOfGiven(given)
       }
     }
     const request = jsonStringify([text, type, "import", newList()])
@@ -214,7 +215,7 @@ export class RealmModules {
   }
 
   #resolveUrl(specifier: unknown, importer: string): unknown {
-    return this.#ask("import.meta.resolve", opResolve, importer, specifier as string, "import")
+    return this.#ask("import.meta.resolve", opResolve, importer, textOfGiven(specifier), "import")
   }
 
   #commonJs(key: string, parent: CommonJsModule | undefined): unknown {
@@ -281,7 +282,7 @@ export class RealmModules {
   #moduleModule(builtin: unknown): unknown {
     const module = createObject(builtin as object) as Record<string, unknown>
     module["createRequire"] = (from: unknown): unknown => {
-      const text = from as string
+      const text = textOfGiven(from)
       // A folder's slash stays: it is what `file:` URLs and paths agree on.
       return this.makeRequire(this.#ask("createRequire", opResolve, "", text, "path"))
     }
