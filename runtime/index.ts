@@ -4,8 +4,17 @@ export { EvalFailure, Session } from "./session/session.ts"
 export type { SessionKind } from "./session/session.ts"
 export type { BindingInfo, SessionBindings } from "./session/bindings.ts"
 export type { ErrorRecord, Frame, Outcome, OutcomeStatus, OutcomeValue, OutputChunk, Span } from "./session/outcome.ts"
-export type { Change, Committed, ExportedRevision, Proposed, Rejected } from "./session/changes.ts"
-export type { SubmittedChange } from "./session/session.ts"
+export type {
+  Change,
+  Committed,
+  ExportedDeclaration,
+  ExportedRevision,
+  Proposed,
+  Rejected,
+  UnwrapChange,
+  WrapChange,
+} from "./session/changes.ts"
+export type { BindingCall, CandidateEvalOptions, SubmittedChange } from "./session/session.ts"
 export type { Diagnostic, Rejection, RejectionKind } from "./module/candidate.ts"
 export type { RevisionChange, RevisionRecord } from "./module/revision.ts"
 export type { EvalOptions } from "./shell/shell.ts"

@@ -31,6 +31,7 @@ import {
   promiseThen,
   prototypeOf,
   realmGlobal,
+  TypeErrorOfRealm,
 } from "./intrinsics.ts"
 
 /** One factory of a unit: definitions that need each other are made together. */
@@ -167,6 +168,8 @@ export class Environment implements CellOwner {
   readonly #definitions: Record<string, Definition | undefined> = createObject(null)
   /** For every name, the groups with a factory parameter of that name. */
   readonly #dependents: Record<string, UnitGroup[] | undefined> = createObject(null)
+  /** The same for groups that reach the name through its cell: they need not be made again for it to be seen. */
+  readonly #readers: Record<string, UnitGroup[] | undefined> = createObject(null)
   readonly #options: EnvironmentOptions
   /** What generated code calls, in definitions too. */
   readonly #hooks: object
@@ -393,7 +396,7 @@ export class Environment implements CellOwner {
         this.#bindGroup(candidate, group, this.#instances(group, run), data)
         for (let member = 0; member < group.names.length; member++) arrayPush(names, group.names[member]!)
       }
-      const order = this.#dependentsInOrder(names)
+      const order = this.#dependentsInOrder(names, true)
       for (let index = order.length - 1; index >= 0; index--) {
         this.#bindGroup(candidate, order[index]!, this.#instances(order[index]!, run), nothing, order[index])
       }
@@ -526,10 +529,8 @@ export class Environment implements CellOwner {
   #record(definition: Definition): void {
     const { name, group } = definition
     this.#definitions[name] = definition
-    for (let index = 0; index < group.dependencies.length; index++) {
-      const list = (this.#dependents[group.dependencies[index]!] ??= newList())
-      if (list[list.length - 1] !== group) arrayPush(list, group)
-    }
+    noteGroup(this.#dependents, group.dependencies, group)
+    noteGroup(this.#readers, group.cells, group)
   }
 
   /** Whether a group still provides one of its names. */
@@ -559,23 +560,15 @@ export class Environment implements CellOwner {
   }
 
   /** Depth first with a stack of its own; the order is that in which the searches end, so it is read from the back. */
-  #dependentsInOrder(changed: readonly string[]): UnitGroup[] {
+  #dependentsInOrder(changed: readonly string[], withReaders = false): UnitGroup[] {
     const order: UnitGroup[] = newList()
     const seen = new SeenGroups()
     const stack: { list: readonly UnitGroup[]; index: number; group: UnitGroup | undefined }[] = newList()
     const enter = (names: readonly string[], group: UnitGroup | undefined): void => {
       const list: UnitGroup[] = newList()
       for (let index = 0; index < names.length; index++) {
-        const groups = this.#dependents[names[index]!]
-        if (groups === undefined) continue
-        let kept = 0
-        for (let at = 0; at < groups.length; at++) {
-          const dependent = groups[at]!
-          if (!this.#isInForce(dependent)) continue
-          groups[kept++] = dependent
-          arrayPush(list, dependent)
-        }
-        groups.length = kept
+        this.#addInForce(list, this.#dependents[names[index]!])
+        if (withReaders) this.#addInForce(list, this.#readers[names[index]!])
       }
       arrayPush(stack, { list, index: 0, group })
     }
@@ -596,6 +589,19 @@ export class Environment implements CellOwner {
     }
     seen.clear()
     return order
+  }
+
+  /** Adds the groups that still provide something; the others are forgotten. */
+  #addInForce(list: UnitGroup[], groups: UnitGroup[] | undefined): void {
+    if (groups === undefined) return
+    let kept = 0
+    for (let at = 0; at < groups.length; at++) {
+      const group = groups[at]!
+      if (!this.#isInForce(group)) continue
+      groups[kept++] = group
+      arrayPush(list, group)
+    }
+    groups.length = kept
   }
 
   // Running
@@ -682,6 +688,25 @@ export class Environment implements CellOwner {
     if (loadAll === undefined)
       throw new ErrorOfRealm("This session cannot load modules: `import` is not available in it")
     return loadAll(requests)
+  }
+
+  /** Calls what a run has given; what the call gives or throws stands in its place. */
+  callResult(run: Run, name: string, args: readonly unknown[]): void {
+    if (run.state.how !== "ok") return
+    const called = run.state.value
+    try {
+      if (typeof called !== "function") {
+        throw new TypeErrorOfRealm(`${name} is not a function`)
+      }
+      const value = apply(called as (...parameters: unknown[]) => unknown, undefined, args)
+      if (!isPromise(value)) run.state = { how: "ok", value }
+      else {
+        run.state = { how: "running" }
+        void settleRun(run, value)
+      }
+    } catch (error) {
+      run.state = { how: "threw", error }
+    }
   }
 
   #prepare(run: Run): void {
@@ -848,6 +873,13 @@ class SeenGroups {
 
   clear(): void {
     for (let index = 0; index < this.#groups.length; index++) this.#groups[index]!.seen = false
+  }
+}
+
+function noteGroup(index: Record<string, UnitGroup[] | undefined>, names: readonly string[], group: UnitGroup): void {
+  for (let at = 0; at < names.length; at++) {
+    const list = (index[names[at]!] ??= newList())
+    if (list[list.length - 1] !== group) arrayPush(list, group)
   }
 }
 

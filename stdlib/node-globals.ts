@@ -26,7 +26,20 @@ export interface NodeSide {
 const { hasInstance } = Symbol as unknown as { hasInstance: symbol }
 const ordinaryHasInstance = descriptorOf(FunctionPrototype, hasInstance)!.value as unknown
 
-export function installNode(node: NodeSide, modules: RealmModules, exit: (code: unknown) => never): void {
+/** `made` is told what each global is once it has been read. */
+export function installNode(
+  node: NodeSide,
+  modules: RealmModules,
+  exit: (code: unknown) => never,
+  made: Record<string, unknown>,
+): void {
+  const defineLazily = (name: string, read: (name: string) => unknown): void => {
+    defineAccessor(name, (wanted) => {
+      made[name] = read(wanted)
+      return made[name]
+    })
+  }
+
   for (let index = 0; index < node.names.length; index++) defineLazily(node.names[index]!, node.read)
   for (let index = 0; index < node.shared.length; index++) share(node.shared[index]!, node.readShared)
   let process: object | undefined
@@ -54,7 +67,7 @@ function define(name: string, value: unknown): void {
   defineOwn(realmGlobal, name, attributes)
 }
 
-function defineLazily(name: string, read: (name: string) => unknown): void {
+function defineAccessor(name: string, read: (name: string) => unknown): void {
   const get = (): unknown => {
     const value = read(name)
     define(name, value)

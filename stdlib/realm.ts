@@ -159,6 +159,21 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
   installGlobals(bridge, timers, { profile, exit, uncaught, clone, textOf }, lazy)
   const intrinsics = captureIntrinsics(realmGlobal, plan)
   lazy.references = intrinsics
+  /** Names and values of the global object in turn. */
+  const globalsAsMade: unknown[] = newList()
+  const isGlobalMade: Record<PropertyKey, boolean> = { __proto__: null } as never
+  /** Node's globals, once they have been read. */
+  const nodeGlobals: Record<string, unknown> = { __proto__: null }
+  const noteGlobals = (): void => {
+    const globalKeys = ownKeysOf(realmGlobal)
+    globalsAsMade.length = 0
+    for (let index = 0; index < globalKeys.length; index++) {
+      isGlobalMade[globalKeys[index]!] = true
+      globalsAsMade[index * 2] = globalKeys[index]
+      globalsAsMade[index * 2 + 1] = heldOf(descriptorOf(realmGlobal, globalKeys[index]!))
+    }
+  }
+  noteGlobals()
 
   const modules = new RealmModules(bridge)
   const meta: Record<string, unknown> = objectCreate(null) as Record<string, unknown>
@@ -667,7 +682,8 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
 
     /** Makes it one of profile `full`; before any session has it. */
     installNode(node: NodeSide): void {
-      installNode(node, modules, exit)
+      installNode(node, modules, exit, nodeGlobals)
+      noteGlobals()
       name("require", modules.makeRequire("") as object)
     },
 
@@ -796,7 +812,26 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
     },
     /** The realm stands as its checkpoint says: what comes now is change. */
     ready: () => environment.settle(),
-    globalCount: () => ownKeysOf(realmGlobal).length,
+    /** Properties of the global object that code has added, replaced or taken away. */
+    changedGlobals(): string[] {
+      const changed: string[] = newList()
+      let left = 0
+      for (let at = 0; at < globalsAsMade.length; at += 2) {
+        const key = globalsAsMade[at] as string | symbol
+        const descriptor = descriptorOf(realmGlobal, key)
+        if (descriptor !== undefined) left += 1
+        const now = heldOf(descriptor)
+        if (typeof key === "symbol" || isSame(now, globalsAsMade[at + 1]) || lazy.isAsMade(key, now)) continue
+        if (now !== undefined && isSame(now, nodeGlobals[key])) continue
+        changed[changed.length] = key
+      }
+      const keys = ownKeysOf(realmGlobal)
+      for (let index = 0; index < keys.length && keys.length > left; index++) {
+        const key = keys[index]!
+        if (typeof key === "string" && isGlobalMade[key] !== true) changed[changed.length] = key
+      }
+      return changed
+    },
 
     // Names
 
@@ -812,13 +847,19 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
 
     // An eval
 
-    /** Runs a unit; true when it ended at once, false when its promise is pending. A nested one runs inside the one under way. */
+    /**
+     * Runs a unit; true when it ended at once, false when its promise is pending. A nested one runs inside the one under way. `callTable`: the
+     * arguments with which its result, which `called` names, is called.
+     */
     start(
       unit: Unit,
       names: readonly string[],
       privates: readonly boolean[],
       sourceList: readonly Primitive[],
       isNested: boolean,
+      called = "",
+      callTable?: readonly Primitive[],
+      callChunks?: readonly Uint8Array[],
     ): boolean {
       if (isNested) arrayPush(around, run!)
       else {
@@ -828,6 +869,9 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
       notePrivateNames(names, privates)
       adoptSources(unit.sites, sourceList)
       run = environment.start(unit, isNested)
+      if (callTable !== undefined) {
+        environment.callResult(run, called, decodeValue(callTable, callChunks!, decodeHooks) as unknown[])
+      }
       if (run.state.how !== "running") return true
       run.ended = () => {
         bridge.call(opSettled)
@@ -963,6 +1007,11 @@ function joinPath(path: readonly string[]): string {
   let text = path[0]!
   for (let index = 1; index < path.length; index++) text += `/${path[index]!}`
   return text
+}
+
+/** What a property holds, be it a value or a getter. */
+function heldOf(descriptor: PropertyDescriptor | undefined): unknown {
+  return descriptor === undefined ? undefined : (descriptor.get ?? (descriptor.value as unknown))
 }
 
 function isPlainPrimitive(value: unknown): boolean {

@@ -6,6 +6,7 @@ import { assembleSkeleton, Assembly } from "./assembly.ts"
 import type { CompiledUnit, Place, Prepared, SkeletonUnit } from "./assembly.ts"
 import { declarationDigests } from "./canonical.ts"
 import type { SiteSource } from "./closures.ts"
+import { bareStatement } from "./definition.ts"
 import type { DefinitionKind } from "./definition.ts"
 import { Edits } from "./edits.ts"
 import { lower } from "./lower.ts"
@@ -54,6 +55,15 @@ export interface KeptDefinition {
   column: number
   /** Making it runs code of its own: others reach it through its cell. */
   isData?: boolean | undefined
+  /** Expressions for functions that are put around it, the innermost first. */
+  wrappers?: readonly Wrapper[] | undefined
+}
+
+interface Wrapper {
+  source: string
+  filename: string
+  line: number
+  column: number
 }
 
 /**
@@ -65,11 +75,15 @@ export function compileDefinitions(
   names: NameTable,
   filename = "nacre:definitions",
 ): CompiledUnit | InvalidSource {
-  const starts: number[] = []
+  const pieces: (Wrapper & { start: number })[] = []
   let source = ""
+  const add = (piece: Wrapper): void => {
+    pieces.push({ ...piece, start: source.length })
+    source += piece.source
+  }
   for (const definition of definitions) {
-    starts.push(source.length)
-    source += `${definition.source}\n;`
+    for (const piece of wrapped(definition)) add(piece)
+    source += "\n;"
   }
   const prepared = prepare(source)
   if (!prepared.valid) return invalid(source, prepared.errors)
@@ -77,19 +91,61 @@ export function compileDefinitions(
   const locate = (offset: number): Place => {
     lines ??= new LineTable(source)
     let index = 0
-    while (index + 1 < starts.length && starts[index + 1]! <= offset) index += 1
-    const first = lines.position(starts[index]!)
+    while (index + 1 < pieces.length && pieces[index + 1]!.start <= offset) index += 1
+    const piece = pieces[index]!
+    const first = lines.position(piece.start)
     const { line, column } = lines.position(offset)
-    const definition = definitions[index]!
-    const isFirstLine = line === first.line
     return {
-      filename: definition.filename,
-      line: definition.line + line - first.line,
-      column: isFirstLine ? definition.column + column - first.column : column,
+      filename: piece.filename,
+      line: piece.line + line - first.line,
+      column: line === first.line ? piece.column + column - first.column : column,
     }
   }
   const data = new Set(definitions.filter(({ isData }) => isData).map(({ name }) => name))
   return new Assembly(source, prepared, names, filename, locate, data, true).unit()
+}
+
+/**
+ * A definition as one declaration with its wrappers around it, in pieces that each know their place. Inside, its name means the wrapped one: a
+ * function or class is written as an expression that has its name without binding it.
+ */
+function wrapped(definition: KeptDefinition): Wrapper[] {
+  const { name, source, filename, line, column, wrappers = [] } = definition
+  if (wrappers.length === 0) return [definition]
+  const parsed = parse(source)
+  const statement =
+    parsed.valid && parsed.program.body.length === 1 ? bareStatement(parsed.program.body[0]!) : undefined
+  const lines = new LineTable(source)
+  const ours = (text: string): Wrapper => ({ source: text, filename, line, column })
+  const part = (start: number, end: number): Wrapper => {
+    const at = lines.position(start)
+    const onFirst = at.line === 1
+    return {
+      source: source.slice(start, end),
+      filename,
+      line: line + at.line - 1,
+      column: onFirst ? column + at.column - 1 : at.column,
+    }
+  }
+  const key = JSON.stringify(name)
+  let inner: Wrapper[]
+  if (statement?.type === "VariableDeclaration" && statement.declarations[0]?.init) {
+    const { init } = statement.declarations[0]
+    inner = [part(init.start, init.end)]
+  } else if (
+    (statement?.type === "FunctionDeclaration" || statement?.type === "ClassDeclaration") &&
+    statement.id !== null
+  ) {
+    const { start, end, id } = statement
+    inner = [ours(`({${key}:`), part(start, id.start), part(id.end, end), ours(`})[${key}]`)]
+  } else inner = [ours("(()=>{"), definition, ours(`\nreturn ${name}})()`)]
+  const outermostFirst = wrappers.toReversed()
+  return [
+    ours(`const ${name}=`),
+    ...outermostFirst.flatMap((wrapper) => [ours("("), wrapper, ours("\n)(")]),
+    ...inner,
+    ours(")".repeat(wrappers.length)),
+  ]
 }
 
 /** What makes the functions of a source again in a realm that has never seen it. */

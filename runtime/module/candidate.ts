@@ -1,7 +1,8 @@
 // What a change would make of a session's definitions: pure data, made from the declarations of a submission and the set as it stands.
 //
 // Nothing here waits or runs: whoever builds a candidate has it checked and made (`session/changes.ts`), and puts it in force.
-import type { DefinitionRecord, ModuleDeclaration } from "../wire/schema.ts"
+import type { DefinitionRecord, ModuleDeclaration, WrapperRecord } from "../wire/schema.ts"
+import { isSame, memberOf } from "./definitions.ts"
 import type { Definitions } from "./definitions.ts"
 import { reachedWithin } from "./graph.ts"
 
@@ -62,7 +63,25 @@ export function declaredBy(
   const declared = new Map<string, DefinitionRecord>()
   for (const declaration of declarations) declared.set(declaration.key, recordOf(declaration, file))
   settleData(declarations, declared, definitions)
+  // Wrappers stay around whatever a name is declared as, as long as it is a value.
+  for (const [name, record] of declared) {
+    const { wrappers } = definitions.get(name) ?? {}
+    if (wrappers !== undefined && !isType(record.kind)) declared.set(name, withWrappers(record, wrappers))
+  }
   return declared
+}
+
+/** A definition with these wrappers around it, the innermost first. What a wrapper makes of it is a value. */
+export function withWrappers(record: DefinitionRecord, wrappers: readonly WrapperRecord[]): DefinitionRecord {
+  const bare = record.bare ?? { dependencies: record.dependencies, isData: record.isData === true }
+  const { bare: _, wrappers: _wrappers, isData: _isData, ...rest } = record
+  if (wrappers.length === 0) {
+    const { dependencies, isData } = bare
+    return isData ? { ...rest, dependencies, isData } : { ...rest, dependencies }
+  }
+  const reads = wrappers.flatMap((wrapper) => wrapper.reads).filter((name) => name !== record.name)
+  const dependencies = [...new Set([...bare.dependencies, ...reads])]
+  return { ...rest, dependencies, isData: true, wrappers: [...wrappers], bare }
 }
 
 export function buildCandidate(
@@ -77,8 +96,13 @@ export function buildCandidate(
   const rewritten: DefinitionRecord[] = []
   for (const record of declared.values()) {
     const before = definitions.get(record.name)
-    if (before === undefined || before.digest !== record.digest || before.isData !== record.isData) changed.push(record)
-    else if (before.source !== record.source) rewritten.push({ ...before, source: record.source })
+    if (
+      before === undefined ||
+      memberOf(before) !== memberOf(record) ||
+      (before.isData === true) !== (record.isData === true)
+    )
+      changed.push(record)
+    else if (!isSame(before, record)) rewritten.push({ ...before, source: record.source })
   }
   const { graph } = definitions
   const keys = [...changed.map(({ name }) => name), ...removed]

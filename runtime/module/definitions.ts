@@ -2,7 +2,7 @@
 //
 // Everything but the records is made when it is first needed, since most sessions never look back; from then on it is kept up to date,
 // so that a change costs what it touches.
-import type { DefinitionRecord } from "../wire/schema.ts"
+import type { DefinitionRecord, WrapperRecord } from "../wire/schema.ts"
 import { SetDigest } from "./digest.ts"
 import { DependencyGraph } from "./graph.ts"
 import type { RevisionChange } from "./revision.ts"
@@ -106,12 +106,15 @@ export class Definitions {
     const undo: [string, DefinitionRecord | undefined][] = []
     for (const [key, before] of this.#before ?? []) {
       const now = this.#records.get(key)
-      if (before?.source === now?.source) continue
+      if (isSame(before, now)) continue
       undo.push([key, before])
-      const change: RevisionChange = { op: now === undefined ? "remove" : "set", key, kind: (now ?? before)!.kind }
-      if (now !== undefined) change.source = now.source
-      if (before !== undefined) change.previousSource = before.source
-      changes.push(change)
+      if (before?.source !== now?.source) {
+        const change: RevisionChange = { op: now === undefined ? "remove" : "set", key, kind: (now ?? before)!.kind }
+        if (now !== undefined) change.source = now.source
+        if (before !== undefined) change.previousSource = before.source
+        changes.push(change)
+      }
+      changes.push(...wrapperChanges(key, before?.wrappers ?? [], now?.wrappers ?? []))
     }
     this.#before = undefined
     return { changes, undo }
@@ -123,6 +126,38 @@ export class Definitions {
   }
 }
 
-function memberOf({ name, digest }: DefinitionRecord): string {
-  return `${name}\n${digest}`
+/** What the digest of the set knows of one. */
+export function memberOf({ name, digest, wrappers = [] }: DefinitionRecord): string {
+  return [name, digest, ...wrappers.flatMap((wrapper) => [wrapper.key, wrapper.digest])].join("\n")
+}
+
+/** Whether two records have the same texts. */
+export function isSame(a: DefinitionRecord | undefined, b: DefinitionRecord | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b
+  const textsOf = ({ source, wrappers = [] }: DefinitionRecord): string[] => [
+    source,
+    ...wrappers.flatMap((wrapper) => [wrapper.key, wrapper.source]),
+  ]
+  const [those, these] = [textsOf(a), textsOf(b)]
+  return those.length === these.length && those.every((text, index) => text === these[index])
+}
+
+function wrapperChanges(
+  key: string,
+  before: readonly WrapperRecord[],
+  now: readonly WrapperRecord[],
+): RevisionChange[] {
+  const changes: RevisionChange[] = []
+  const had = new Map(before.map((it) => [it.key, it]))
+  for (const { key: wrapper, source } of now) {
+    const previous = had.get(wrapper)
+    had.delete(wrapper)
+    if (previous?.source === source) continue
+    const change: RevisionChange = { op: "wrap", key, wrapper, kind: "wrapper", source }
+    changes.push(previous === undefined ? change : { ...change, previousSource: previous.source })
+  }
+  for (const { key: wrapper, source: previousSource } of had.values()) {
+    changes.push({ op: "unwrap", key, wrapper, kind: "wrapper", previousSource })
+  }
+  return changes
 }

@@ -6,14 +6,15 @@
 // itself refuses is thrown.
 import { nanoid } from "nanoid"
 import { NacreError } from "../errors.ts"
-import { buildCandidate, declaredBy, isRejection, touches } from "../module/candidate.ts"
+import { buildCandidate, declaredBy, isRejection, touches, withWrappers } from "../module/candidate.ts"
 import type { Candidate, Diagnostic, Rejection } from "../module/candidate.ts"
 import type { RevisionRecord } from "../module/revision.ts"
 import type { ChangeEnd } from "../shell/aside.ts"
-import type { Shell } from "../shell/shell.ts"
+import type { EvalOptions, Shell } from "../shell/shell.ts"
+import type { Outcome } from "./outcome.ts"
 import { Definitions } from "../module/definitions.ts"
-import type { ChangeAnswer, ChangeRequest, DefinitionRecord, ModuleDeclaration } from "../wire/schema.ts"
-import { commitChange, differenceTo, hasChangedData, historySince } from "./state.ts"
+import type { ChangeAnswer, ChangeRequest, DefinitionRecord, ModuleDeclaration, WrapperRecord } from "../wire/schema.ts"
+import { commitChange, copyState, differenceTo, hasChangedData, historySince, loseRealm } from "./state.ts"
 import type { SessionState } from "./state.ts"
 
 export interface Change {
@@ -54,7 +55,18 @@ export interface ExportedRevision {
   format: typeof exportFormat
   /** Of the whole set. */
   digest: string
-  declarations: { key: string; kind: string; source: string; file: string; line: number; column: number }[]
+  declarations: ExportedDeclaration[]
+}
+
+export interface ExportedDeclaration {
+  key: string
+  kind: string
+  source: string
+  file: string
+  line: number
+  column: number
+  /** The innermost one first. */
+  wrappers: { key: string; source: string }[]
 }
 
 export interface Committed {
@@ -70,6 +82,19 @@ export interface Rejected {
   revision: number
   rejection: Rejection
 }
+
+/** Kinds of definitions that nothing can be put around. */
+const unwrappable: ReadonlySet<string> = new Set(["type", "interface", "enum", "namespace", "import"])
+
+export interface WrapChange extends Pick<Change, "parent" | "principal" | "reason" | "onDataLoss"> {
+  /** The definition. */
+  name: string
+  /** What the wrapper is called among those of the definition. */
+  key: string
+  source: string
+}
+
+export type UnwrapChange = Omit<WrapChange, "key" | "source"> & { key?: string }
 
 const changeNames: readonly (keyof Change)[] = [
   "source",
@@ -93,8 +118,12 @@ interface Open {
   readonly cause: RevisionRecord["cause"]
   /** The revision whose definitions it puts back. */
   readonly restores?: number
+  /** The definition whose wrappers it changes, and how. */
+  readonly rewraps?: { name: string; become: (wrappers: readonly WrapperRecord[]) => WrapperRecord[] }
   parent: number
   candidate: Candidate
+  /** What it was made of when it was proposed. */
+  made?: ChangeAnswer
 }
 
 /** What it needs of its session. */
@@ -126,6 +155,7 @@ export class SessionChanges {
       this.#open.delete(id)
       return this.#rejected(made)
     }
+    open.made = made.answer
     const changed = candidate.changed.map(({ name }) => name)
     const reinstantiated = made.answer.made.filter((name) => !changed.includes(name))
     const removed = [...candidate.removed]
@@ -145,10 +175,7 @@ export class SessionChanges {
   /** Puts a candidate in force. With `rebase` it may be built again on a revision that has not touched what it rests on. */
   async commit(id: string, { rebase = false }: { rebase?: boolean } = {}): Promise<Committed | Rejected> {
     const open = this.#open.get(id)
-    if (open === undefined) {
-      const message = `Session '${this.#context.id}' has no candidate '${id}'; it may have been committed or abandoned.`
-      throw new NacreError("candidate_not_found", message)
-    }
+    if (open === undefined) throw this.#notFound(id)
     this.#open.delete(id)
     return this.#commit(open, rebase ? "untouched" : "none")
   }
@@ -194,7 +221,7 @@ export class SessionChanges {
     return isRejection(candidate) ? candidate : { ...open, candidate }
   }
 
-  #build({ id, change, declarations, restores }: Omit<Open, "candidate">): Candidate | Rejection {
+  #build({ id, change, declarations, restores, rewraps }: Omit<Open, "candidate">): Candidate | Rejection {
     const { state } = this.#context
     const { definitions } = state
     if (restores !== undefined) {
@@ -205,6 +232,19 @@ export class SessionChanges {
         else declared.set(name, then)
       }
       return buildCandidate(definitions, declared, remove)
+    }
+    if (rewraps !== undefined) {
+      const { name, become } = rewraps
+      const record = definitions.get(name)
+      if (record === undefined || unwrappable.has(record.kind)) {
+        const message =
+          record === undefined
+            ? `There is no definition '${name}' to wrap.`
+            : `'${name}' is a ${record.kind}, which has no wrappers; functions, classes and constants do.`
+        return { kind: "definition_not_found", message, diagnostics: [], keys: [name] }
+      }
+      const declared = new Map([[name, withWrappers(record, become(record.wrappers ?? []))]])
+      return buildCandidate(definitions, declared, [])
     }
     const { remove = [], file = id } = change
     return buildCandidate(definitions, declaredBy(declarations, file, definitions), remove)
@@ -235,6 +275,78 @@ export class SessionChanges {
     return this.#commit({ ...open, candidate }, "any")
   }
 
+  /**
+   * Puts a function around a definition, as one change: `source` is an expression for `(inner: T) => T`. The same key replaces it where it is; a
+   * new one is outermost.
+   */
+  async wrap(wrapper: WrapChange): Promise<Committed | Rejected> {
+    checkWrap(wrapper)
+    const { name, key, source } = wrapper
+    const read = await this.#readExpression(source, wrapperFile(name, key))
+    if ("kind" in read) return this.#rejected(read)
+    const record: WrapperRecord = { key, source, file: wrapperFile(name, key), line: 1, column: 1, ...read }
+    return this.#rewrap(wrapper, (wrappers) => {
+      const at = wrappers.findIndex((it) => it.key === key)
+      return at === -1 ? [...wrappers, record] : wrappers.with(at, record)
+    })
+  }
+
+  /** Takes one wrapper of a definition away, or all. */
+  async unwrap(change: UnwrapChange): Promise<Committed | Rejected> {
+    checkWrap({ source: "-", key: "-", ...change })
+    const { name, key } = change
+    const { wrappers = [] } = this.#context.state.definitions.get(name) ?? {}
+    if (key === undefined ? wrappers.length === 0 : wrappers.every((it) => it.key !== key)) {
+      const message = `'${name}' has no wrapper${key === undefined ? "" : ` '${key}'`}.`
+      return this.#rejected({ kind: "definition_not_found", message, diagnostics: [], keys: [name] })
+    }
+    return this.#rewrap(change, (before) => (key === undefined ? [] : before.filter((it) => it.key !== key)))
+  }
+
+  async #rewrap(
+    change: WrapChange | UnwrapChange,
+    become: (wrappers: readonly WrapperRecord[]) => WrapperRecord[],
+  ): Promise<Committed | Rejected> {
+    const { state } = this.#context
+    const { name, parent = state.revision, principal, reason, onDataLoss } = change
+    const facts: Change = {}
+    if (principal !== undefined) facts.principal = principal
+    if (reason !== undefined) facts.reason = reason
+    if (onDataLoss !== undefined) facts.onDataLoss = onDataLoss
+    if (parent !== state.revision) return this.#rejected(this.#stale(parent))
+    const open: Omit<Open, "candidate"> = {
+      id: `chg_${nanoid(12)}`,
+      change: facts,
+      declarations: [],
+      statements: undefined,
+      cause: "wrap",
+      rewraps: { name, become },
+      parent,
+    }
+    const candidate = this.#build(open)
+    if (isRejection(candidate)) return this.#rejected(candidate)
+    return this.#commit({ ...open, candidate }, change.parent === undefined ? "any" : "none")
+  }
+
+  /** What an expression uses, and its digest. */
+  async #readExpression(source: string, file: string): Promise<{ reads: string[]; digest: string } | Rejection> {
+    // The line in front counts as the one before the first.
+    const read = await this.#read({ source: `const wrapper = (\n${source}\n)`, file, line: 0 })
+    if ("kind" in read) {
+      // What is missing at the end is missed in the line after it.
+      const last = source.split("\n")
+      const end = { line: last.length, column: last.at(-1)!.length + 1 }
+      const diagnostics = read.diagnostics.map((it) => (it.line > end.line ? { ...it, ...end } : it))
+      return { ...read, diagnostics }
+    }
+    const [declaration, ...more] = read.declarations
+    if (declaration === undefined || more.length > 0 || read.statements !== undefined) {
+      const message = "A wrapper must be one expression for a function, such as (inner) => (...args) => inner(...args)."
+      return { kind: "invalid", message, diagnostics: [{ message, file, line: 1, column: 1 }] }
+    }
+    return { reads: declaration.reads, digest: declaration.digest }
+  }
+
   /** The definitions of a revision as data, from which another session can be given the same ones. */
   export(revision: number): ExportedRevision {
     const { state, id } = this.#context
@@ -247,13 +359,14 @@ export class SessionChanges {
       if (then === undefined) set.delete(name)
       else set.set(then)
     }
-    const declarations = Array.from(set.values(), ({ name: key, kind, source, file, line, column }) => ({
+    const declarations = Array.from(set.values(), ({ name: key, kind, source, file, line, column, wrappers = [] }) => ({
       key,
       kind,
       source,
       file,
       line,
       column,
+      wrappers: wrappers.map((it) => ({ key: it.key, source: it.source })),
     }))
     return { format: exportFormat, digest: set.digest, declarations }
   }
@@ -273,8 +386,16 @@ export class SessionChanges {
     const declared = declaredBy(read.declarations, "import", state.definitions)
     for (const [key, record] of declared) {
       const place = places.get(key)
-      if (place !== undefined)
-        declared.set(key, { ...record, file: place.file, line: place.line, column: place.column })
+      if (place === undefined) continue
+      const wrappers: WrapperRecord[] = []
+      for (const wrapper of place.wrappers) {
+        const at = wrapperFile(key, wrapper.key)
+        const facts = await this.#readExpression(wrapper.source, at)
+        if ("kind" in facts) return this.#rejected(facts)
+        wrappers.push({ key: wrapper.key, source: wrapper.source, file: at, line: 1, column: 1, ...facts })
+      }
+      const { file, line, column } = place
+      declared.set(key, withWrappers({ ...record, file, line, column }, wrappers))
     }
     const set = new Definitions(declared)
     if (read.statements !== undefined || set.digest !== exported.digest) {
@@ -295,6 +416,23 @@ export class SessionChanges {
       candidate,
     }
     return this.#commit(open, "none")
+  }
+
+  /** Runs code as if a candidate were in force, on what the session holds now; nothing of it is kept. */
+  async evaluate(id: string, evalId: string, source: string, options: EvalOptions): Promise<Outcome> {
+    const open = this.#open.get(id)
+    if (open?.made === undefined) throw this.#notFound(id)
+    const { state, id: session } = this.#context
+    const shell = await this.#context.ready()
+    const { changed, rewritten, removed } = open.candidate
+    const then = copyState(state)
+    loseRealm(then, "it lives in the realm of the session, and this runs in another")
+    commitChange(
+      then,
+      { definitions: [...changed, ...rewritten], removed, ...open.made },
+      { session, cause: open.cause },
+    )
+    return shell.evalAside(evalId, source, options, then)
   }
 
   /** Forgets a candidate. Gives whether there was one. */
@@ -407,6 +545,11 @@ export class SessionChanges {
     })
   }
 
+  #notFound(id: string): NacreError {
+    const message = `Session '${this.#context.id}' has no candidate '${id}'; it may have been committed or abandoned.`
+    return new NacreError("candidate_not_found", message)
+  }
+
   #stale(parent: number): Rejection {
     const { state } = this.#context
     const keys = [...new Set(historySince(state, parent).flatMap(({ changes }) => changes.map(({ key }) => key)))]
@@ -428,6 +571,18 @@ function stopped({ status, because }: ChangeEnd): Rejection {
   return { kind: "stopped", message, diagnostics: [] }
 }
 
+function wrapperFile(name: string, key: string): string {
+  return `${name}#${key}`
+}
+
+function checkWrap({ name, key, source, ...change }: WrapChange): void {
+  for (const [what, value] of Object.entries({ name, key, source })) {
+    if (typeof value === "string" && value !== "") continue
+    throw new NacreError("invalid_options", `${what} of a wrapper must be a string that is not empty.`)
+  }
+  checkChange(change)
+}
+
 function checkExported(exported: ExportedRevision): void {
   const isText = (value: unknown): boolean => typeof value === "string"
   const isWhole =
@@ -441,7 +596,9 @@ function checkExported(exported: ExportedRevision): void {
         typeof it === "object" &&
         it !== null &&
         [it.key, it.kind, it.source, it.file].every(isText) &&
-        [it.line, it.column].every(Number.isSafeInteger),
+        [it.line, it.column].every(Number.isSafeInteger) &&
+        Array.isArray(it.wrappers) &&
+        it.wrappers.every((wrapper) => isText(wrapper?.key) && isText(wrapper?.source)),
     )
   if (!isWhole)
     throw new NacreError(

@@ -3,7 +3,7 @@
 // All change goes through the functions below, which know nothing of processes: each takes the state and one event and says what
 // changed. The state is owned by one shell and changed in place: copying ten thousand definitions for each eval would make its cost grow
 // with the session. A half-applied change cannot be seen, since nothing here waits.
-import { Definitions } from "../module/definitions.ts"
+import { Definitions, isSame } from "../module/definitions.ts"
 import type { Undo } from "../module/definitions.ts"
 import type { RevisionRecord } from "../module/revision.ts"
 import type { ChangeAnswer, Checkpoint, DefinitionRecord, Delta, SourceOfFunctions } from "../wire/schema.ts"
@@ -231,7 +231,7 @@ export function differenceTo(state: SessionState, revision: number): Map<string,
   for (let at = state.history; at !== undefined && at.record.revision > revision; at = at.before) {
     for (const [name, before] of at.undo) then.set(name, before)
   }
-  for (const [name, before] of then) if (state.definitions.get(name)?.source === before?.source) then.delete(name)
+  for (const [name, before] of then) if (isSame(state.definitions.get(name), before)) then.delete(name)
   return then
 }
 

@@ -14,6 +14,8 @@ import type { Check, Checked, FieldTable, Fields } from "./check.ts"
 /** Changes whenever a message changes; a host that says another one is refused at its handshake. */
 export const wireVersion = 4
 
+/** A function that is put around a definition when it is made: `(inner: T) => T`, as an expression. */
+const wrapper = record({ key: str, source: str, file: str, line: int, column: int, digest: str, reads: list(str) })
 const definition = record({
   name: str,
   kind: str,
@@ -29,6 +31,10 @@ const definition = record({
   digest: str,
   /** Making it ran code of its own: it holds a value, which is bound as a read-only local of the same name. */
   isData: optional(bool),
+  /** The oldest, innermost one first. */
+  wrappers: optional(list(wrapper)),
+  /** Of a wrapped one: what it is without its wrappers. */
+  bare: optional(record({ dependencies: list(str), isData: bool })),
 })
 const local = record({ name: str, readonly: bool })
 /** `sources`: those of the functions in it. */
@@ -179,6 +185,8 @@ export const toWorker = {
     /** What leads from the commit `base`, which the realm holds, to `commit`. */
     updates: optional(list(update)),
     base: optional(int),
+    /** The source is the name of a function, to be called with these. */
+    args: optional(bytes),
   }),
   settle: message(2, { evalId: str, how: oneOf("interrupted", "timeout") }),
   toolResult: message(3, { session: str, callId: int, ok: bool, bytes, message: str, kind: str }),
@@ -327,6 +335,7 @@ export type MessageOf<V extends Vocabulary> = { [K in keyof V]: { type: K } & Fi
 
 export type Checkpoint = Checked<typeof checkpoint>
 export type SourceOfFunctions = Checked<typeof source>
+export type WrapperRecord = Checked<typeof wrapper>
 export type DefinitionRecord = Checked<typeof definition>
 export type Delta = Checked<typeof delta>
 export type ChangeRequest = Checked<typeof change>

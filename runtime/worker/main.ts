@@ -201,7 +201,9 @@ class Worker {
       if (compiled === undefined) return
       this.#current = evl
       this.#running.set(message.seq, evl)
-      hasEnded = this.#als.run(message.seq, () => resident.start(compiled, message.source, message.file))
+      hasEnded = this.#als.run(message.seq, () =>
+        resident.start(compiled, message.source, message.file, false, message.args),
+      )
     }
     evl.times.ranAt = performance.now()
     // Where no code of the session can start anything that runs by itself, the turn that is due would pass with nothing in it.
@@ -244,7 +246,7 @@ class Worker {
       this.#parked.delete(message.evalId)
       return
     }
-    resident.start(compiled, message.source, message.file)
+    resident.start(compiled, message.source, message.file, false, message.args)
     this.#reconsider(evl)
   }
 

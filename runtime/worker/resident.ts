@@ -201,7 +201,7 @@ export class Resident implements NameTable {
   // An eval
 
   /** Starts a compiled submission; true when it ended at once. Must be called inside the eval's async context. */
-  start({ unit, script }: Compiled, source: string, file: string, isNested = false): boolean {
+  start({ unit, script }: Compiled, source: string, file: string, isNested = false, args?: Uint8Array): boolean {
     const made = this.#made(unit, script, file)
     for (const name of unit.captures) this.#captured.add(name)
     this.#look(source)
@@ -214,7 +214,17 @@ export class Resident implements NameTable {
     const names = isPlain ? none : this.realm.list(definitions.map((it) => it.name))
     const privates = isPlain ? none : this.realm.list(definitions.map((it) => it.hasPrivateNames))
     const facts = sources.length === 0 ? none : this.realm.list(this.#facts(unit, file))
-    return api.start(made as Parameters<typeof api.start>[0], names, privates, facts, isNested)
+    const call = args === undefined ? undefined : this.realm.table(args)
+    return api.start(
+      made as Parameters<typeof api.start>[0],
+      names,
+      privates,
+      facts,
+      isNested,
+      call === undefined ? "" : source,
+      call?.table,
+      call?.chunks,
+    )
   }
 
   /** Ends a nested eval: what it changed stands, and is committed with the eval around it. */
@@ -884,7 +894,7 @@ export class Resident implements NameTable {
         this.#changedDefinitions.add(name)
     }
     const changes = this.#hasPatched ? ["changes to built-ins"] : []
-    const globals = this.#mayReachGlobal ? this.realm.addedGlobals().map((name) => `globalThis.${name}`) : []
+    const globals = this.#mayReachGlobal ? this.realm.changedGlobals().map((name) => `globalThis.${name}`) : []
     return [
       ...changes,
       ...globals,
@@ -912,7 +922,7 @@ function codeOf(definition: Definition | undefined): Definition | undefined {
 function keptOf(records: readonly DefinitionRecord[]): KeptDefinition[] {
   return records
     .filter(({ kind }) => !isType(kind) && kind !== "import")
-    .map(({ name, kind, source, file, line, column, isData }) => ({
+    .map(({ name, kind, source, file, line, column, isData, wrappers }) => ({
       name,
       kind: kind as KeptDefinition["kind"],
       source,
@@ -920,6 +930,7 @@ function keptOf(records: readonly DefinitionRecord[]): KeptDefinition[] {
       line,
       column,
       isData,
+      wrappers: wrappers?.map((it) => ({ source: it.source, filename: it.file, line: it.line, column: it.column })),
     }))
 }
 

@@ -17,6 +17,9 @@ interface Step {
   /** Exports that revision and imports it into a fresh session, with which the case goes on. */
   import?: number
   reset?: boolean
+  wrap?: { name: string; key: string; source: string }
+  unwrap?: { name: string; key?: string }
+  call?: { name: string; args?: unknown[] }
   /** An eval that is left under way once it has called `tools.hold` of that name, and let go on. */
   start?: string
   until?: string
@@ -41,6 +44,8 @@ interface Step {
   digest?: string
   fails?: string
   overtaken?: string[]
+  wrapped?: string[]
+  unwrapped?: string[]
   unlessRebuilt?: boolean
 }
 
@@ -55,7 +60,10 @@ const files = readdirSync(folder).map((file) => ({
   cases: JSON.parse(readFileSync(join(folder, file), "utf8")) as Case[],
 }))
 
-const it = useNacre({ hosts: { min: 1, max: 1 }, limits: { changeTimeoutMs: 2_000, residentsPerWorkerMax: 1 } })
+const it = useNacre({
+  hosts: { min: 1, max: 1, threadsPerHostMax: 1 },
+  limits: { changeTimeoutMs: 2_000, residentsPerWorkerMax: 1 },
+})
 
 class Run {
   session: Session
@@ -90,6 +98,7 @@ class Run {
       this.outcome(await this.started.get(step.of!)!, step)
       this.started.delete(step.of!)
     } else if (step.eval !== undefined) this.outcome(await this.session.eval(step.eval), step)
+    else if (step.call !== undefined) this.outcome(await this.session.callBinding(step.call), step)
     else if (step.reset === true) await this.session.reset()
     else if (step.abandon !== undefined)
       expect(await this.session.abandonChange(this.candidates.get(step.abandon)!), what).toBe(true)
@@ -109,6 +118,8 @@ class Run {
 
   async change(step: Step): Promise<(Committed & { outcome?: Outcome }) | Rejected> {
     if (step.submit !== undefined) return this.session.submit(step.submit)
+    if (step.wrap !== undefined) return this.session.wrapBinding(step.wrap)
+    if (step.unwrap !== undefined) return this.session.unwrapBinding(step.unwrap)
     if (step.restore !== undefined) return this.session.restoreRevision(step.restore)
     if (step.import !== undefined) {
       const exported = JSON.parse(JSON.stringify(this.session.exportRevision(step.import))) as ReturnType<
@@ -146,12 +157,16 @@ class Run {
       (record?.changes ?? []).filter((change) => change.op === op).map(({ key }) => key)
     if (step.changed !== undefined) expect(keysOf("set").toSorted(), what).toEqual(step.changed.toSorted())
     if (step.removed !== undefined) expect(keysOf("remove").toSorted(), what).toEqual(step.removed.toSorted())
+    const wrapperKeysOf = (op: string): (string | undefined)[] =>
+      (record?.changes ?? []).filter((change) => change.op === op).map(({ wrapper }) => wrapper)
+    if (step.wrapped !== undefined) expect(wrapperKeysOf("wrap"), what).toEqual(step.wrapped)
+    if (step.unwrapped !== undefined) expect(wrapperKeysOf("unwrap"), what).toEqual(step.unwrapped)
     for (const list of ["reinstantiated", "lostData", "stale"] as const) {
       if (step[list] !== undefined) expect(record?.[list].toSorted(), what).toEqual(step[list].toSorted())
     }
     if (record !== undefined)
       expect(record, what).toMatchObject({ revision: result.revision, parent: result.revision - 1 })
-    if (step.value !== undefined || step.throws !== undefined) this.outcome(outcome, step)
+    if (step.value !== undefined || step.throws !== undefined) this.outcome(outcome!, step)
   }
 
   outcome(outcome: Outcome, step: Step): void {

@@ -14,6 +14,8 @@ const definition = {
   dependencies: ["g"],
   digest: "d",
   isData: true,
+  wrappers: [{ key: "w", source: "(f) => f", file: "f#w", line: 1, column: 1, digest: "e", reads: ["g"] }],
+  bare: { dependencies: ["g"], isData: false },
 }
 const span = { start: 0, end: 1, line: 1, column: 1 }
 const error = {
@@ -89,6 +91,7 @@ export const toWorkerSamples: Samples<typeof toWorker> = {
     change: { stage: "make", id: "chg_a", definitions: [definition], removed: ["y"] },
     updates: [{ candidate: "chg_a", definitions: [definition], removed: ["y"], ...sampleValues }],
     base: 0,
+    args: bytes,
   },
   settle: { evalId: "evl_a", how: "timeout" },
   toolResult: { session: "ses_a", callId: 1, ok: true, bytes, message: "", kind: "" },
