@@ -32,7 +32,11 @@ export const errorKinds = {
     when: "The supervision tree gave up: hosts could not be kept running.",
   },
   host_unavailable: { code: -32012, retry: "same", when: "No host process became ready within its deadline." },
-  overloaded: { code: -32013, retry: "same", when: "The hosts are at their memory limit and nothing can be evicted." },
+  overloaded: {
+    code: -32013,
+    retry: "same",
+    when: "The hosts are at their memory limit and nothing can be evicted, or the checker has its maximum of requests waiting.",
+  },
   too_many_requests: {
     code: -32015,
     retry: "same",
@@ -117,6 +121,11 @@ export const errorKinds = {
     code: -32073,
     retry: "same",
     when: "What session code imports does not parse, lacks an export that is asked for, or is of a kind that cannot be imported.",
+  },
+  checker_unavailable: {
+    code: -32065,
+    retry: "same",
+    when: "The process that checks types did not answer within the deadline, or ended twice under the request.",
   },
   unsupported: { code: -32070, retry: "never", when: "The feature is not available in this profile or version." },
 } as const satisfies Record<string, KindRow>

@@ -24,6 +24,7 @@ import { makeAbortClasses } from "./abort.ts"
 import { opNow, opRandom, opTimeOrigin, opUrl } from "./bridge.ts"
 import type { Bridge } from "./bridge.ts"
 import { makeConsole } from "./console.ts"
+import { SuppressedErrorOf } from "./disposal.ts"
 import type { LazyGlobals } from "./lazy-globals.ts"
 import type { TextOf } from "./preview.ts"
 import { makeTextClasses } from "./text-coding.ts"
@@ -43,12 +44,14 @@ export function installGlobals(bridge: Bridge, timers: RealmTimers, services: Re
   deleteOwn(realmGlobal, "console")
   // In `full` Node's takes its place.
   deleteOwn(realmGlobal, "WebAssembly")
-  // Worker threads share no memory with sessions, and waiting would freeze every neighbour.
-  if (services.profile === "minimal") return
   const define = (name: string, value: unknown): void => {
     const attributes = { __proto__: null, value, writable: true, enumerable: false, configurable: true }
     defineOwn(realmGlobal, name, attributes)
   }
+  // The language's own, where the engine does not have it yet.
+  define("SuppressedError", SuppressedErrorOf)
+  // Worker threads share no memory with sessions, and waiting would freeze every neighbour.
+  if (services.profile === "minimal") return
   define("console", makeConsole(bridge, services.textOf))
   // Packages that are written for Node call `unref` on what a timer function gives.
   const handleOf = services.profile === "full" ? (id: number) => new TimerHandle(id, timers) : (id: number) => id
