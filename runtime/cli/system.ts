@@ -4,6 +4,7 @@
 // signal does not wait for it. Even a SIGKILL leaves nothing: hosts end with this process and remove its socket.
 import type { EventListener, NacreEvent } from "../events.ts"
 import { Nacre } from "../nacre.ts"
+import type { Profile } from "../nacre.ts"
 import { resolveLimits } from "../options.ts"
 import type { Limits } from "../options.ts"
 
@@ -22,8 +23,11 @@ const brokenPipeCode = 128 + 13
 
 const signalCodes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
 
-/** Starts a system of one host, which is all that one session needs, and gives it to `use`. Resolves with the command's exit code. */
-export async function withSystem(use: (system: System) => Promise<number>): Promise<number> {
+/**
+ * Starts a system of one host, which is all that one session needs, and gives it to `use`. Resolves with the command's exit code. `profile` is
+ * that of its sessions: whoever evaluates on their own machine may do there what their code says.
+ */
+export async function withSystem(use: (system: System) => Promise<number>, profile: Profile = "full"): Promise<number> {
   const limits = resolveLimits({ outputBytesMax })
   const listeners = new Set<EventListener>()
   const stopping = new AbortController()
@@ -42,6 +46,7 @@ export async function withSystem(use: (system: System) => Promise<number>): Prom
   }
   const nacre = Nacre.start({
     hosts: { min: 1 },
+    profile,
     limits: { outputBytesMax },
     onEvent: (event: NacreEvent) => {
       for (const listener of listeners) listener(event)

@@ -25,6 +25,8 @@ export interface ChecksContext {
   /** Names the session in this nacre. */
   readonly key: string
   readonly profile: string
+  /** Where packages are looked up, for their types. */
+  readonly directory: string
   readonly state: () => SessionState
   /** Names of the workspace's globals. */
   readonly globalNames: () => readonly string[]
@@ -143,7 +145,7 @@ export class SessionChecks {
   }
 
   #place(purpose: "checks" | "assist", text: string, hidden: ReadonlySet<string> = noNames): Place {
-    const { state, globalNames, profile } = this.#context
+    const { state, globalNames, profile, directory } = this.#context
     const { locals, definitions } = state()
     const used = purpose === "assist" ? new Set(text.match(/[\w$\u00aa-\uffff]+/g)) : undefined
     const told: LocalText[] = []
@@ -156,7 +158,7 @@ export class SessionChecks {
     const ambient = globalNames()
       .map((name) => `declare const ${name}: any;\n`)
       .join("")
-    return this.#told[purpose].place(definitions, { profile, ambient, locals: told })
+    return this.#told[purpose].place(definitions, { profile, ambient, locals: told, directory })
   }
 }
 

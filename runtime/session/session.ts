@@ -69,6 +69,7 @@ export interface SessionFacts {
   readonly id: string
   readonly kind: SessionKind
   readonly profile: string
+  readonly directory: string
   readonly workspace: string
   readonly group: string
   readonly principal: string | undefined
@@ -167,6 +168,11 @@ export class Session implements Tenant, ShellSession {
   get kind(): SessionKind {
     return this.facts.kind
   }
+  /** Where what its code imports is looked for from. */
+  get directory(): string {
+    return this.facts.directory
+  }
+
   get profile(): string {
     return this.facts.profile
   }
@@ -284,6 +290,7 @@ export class Session implements Tenant, ShellSession {
       checker: this.#context.checker,
       key: sessionKey(facts),
       profile,
+      directory: facts.directory,
       state: () => this.state,
       globalNames: () => this.#context.globalNamesOf(workspace),
     })
