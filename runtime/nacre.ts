@@ -194,7 +194,10 @@ export class Nacre {
     refuseUnknown("start", options, nacreOptionNames)
     const hosts = resolveHosts(options.hosts)
     const limits = resolveLimits(options.limits)
+    // All that the constructor refuses, too: what is opened from here on would keep the process alive.
     checkTools(options.tools)
+    directoryOf(options.directory)
+    checkProfile(options.profile ?? "standard")
     const { onEvent } = options
     expectOption(onEvent === undefined || typeof onEvent === "function", "onEvent", "a function", onEvent)
     const nacre = new Nacre(await Listener.open(), hosts, limits, options)
@@ -655,7 +658,7 @@ export class Nacre {
 function checkProfile(profile: Profile): Profile {
   if (profiles.includes(profile)) return profile
   const known = profiles.join(", ")
-  throw new NacreError("invalid_options", `Unknown profile '${profile as string}'; known are ${known}.`)
+  throw new NacreError("invalid_options", `Unknown profile ${inspect(profile)}; known are ${known}.`)
 }
 
 /** Looked at now: later a misspelt folder would only show as imports that find nothing. */
