@@ -144,3 +144,14 @@ test("a start that is refused leaves nothing open that keeps the process alive",
   await refusal(Nacre.start({ directory: 5 as never }))
   expect(servers()).toBe(before)
 })
+
+test("a definition that calls a tool while it is made is refused with the place", async () => {
+  const session = await under.open()
+  expect(await session.submit("const a = 1\nconst b = tools.echo(a)")).toMatchObject({
+    status: "rejected",
+    rejection: {
+      kind: "outside_call",
+      diagnostics: [{ line: 2, message: expect.stringContaining("tools.echo") as string }],
+    },
+  })
+})
