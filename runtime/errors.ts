@@ -37,6 +37,11 @@ export const errorKinds = {
     retry: "same",
     when: "The hosts are at their memory limit and nothing can be evicted, or the checker has its maximum of requests waiting.",
   },
+  request_cancelled: {
+    code: -32800,
+    retry: "same",
+    when: "A protocol request was cancelled, or took longer than the end of its connection waits.",
+  },
   too_many_requests: {
     code: -32015,
     retry: "same",

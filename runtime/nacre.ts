@@ -194,7 +194,10 @@ export class Nacre {
     refuseUnknown("start", options, nacreOptionNames)
     const hosts = resolveHosts(options.hosts)
     const limits = resolveLimits(options.limits)
+    // All that the constructor refuses, too: what is opened from here on would keep the process alive.
     checkTools(options.tools)
+    directoryOf(options.directory)
+    checkProfile(options.profile ?? "standard")
     const { onEvent } = options
     expectOption(onEvent === undefined || typeof onEvent === "function", "onEvent", "a function", onEvent)
     const nacre = new Nacre(await Listener.open(), hosts, limits, options)

@@ -33,7 +33,10 @@ export function makeConsole(bridge: Bridge, textOf?: TextOf): object {
   const labelOf = (label: unknown): string => (label === undefined ? "default" : StringOf(label))
   const elapsed = (label: string): string | undefined => {
     const since = mapGet<number>(times, label)
-    return since === undefined ? undefined : `${label}: ${NumberOf((bridge.call(opNow) as number) - since)}ms`
+    if (since === undefined) return undefined
+    // To the microsecond, as Node has it.
+    const micros = NumberOf((bridge.call(opNow) as number) - since) * 1000
+    return `${label}: ${(micros - (micros % 1)) / 1000}ms`
   }
 
   // `arguments` and not rest parameters that are spread again: spreading asks `Array.prototype` how to iterate, which is the session's.
@@ -47,11 +50,15 @@ export function makeConsole(bridge: Bridge, textOf?: TextOf): object {
     debug() {
       write("stdout", arguments)
     },
-    dir(_value: unknown) {
+    // What stands after the value is options of Node's inspection, which has none here.
+    dir(value: unknown) {
+      write("stdout", listOf(one(value)))
+    },
+    dirxml() {
       write("stdout", listOf(arguments))
     },
-    table(_value: unknown) {
-      write("stdout", listOf(arguments))
+    table(value: unknown) {
+      write("stdout", listOf(one(value)))
     },
     error() {
       write("stderr", arguments)
@@ -63,9 +70,15 @@ export function makeConsole(bridge: Bridge, textOf?: TextOf): object {
       write("stderr", listOf(arguments, 0, "Trace:"))
     },
     assert(condition: unknown) {
-      if (!condition) write("stderr", listOf(arguments, 1, "Assertion failed"))
+      if (condition) return
+      const head = arguments.length > 1 ? "Assertion failed:" : "Assertion failed"
+      write("stderr", listOf(arguments, 1, head))
     },
     group() {
+      if (arguments.length > 0) write("stdout", arguments)
+      indent += 1
+    },
+    groupCollapsed() {
       if (arguments.length > 0) write("stdout", arguments)
       indent += 1
     },
@@ -98,6 +111,8 @@ export function makeConsole(bridge: Bridge, textOf?: TextOf): object {
 }
 
 const none: ArrayLike<unknown> = { length: 0 }
+
+const one = (value: unknown): ArrayLike<unknown> => ({ length: 1, 0: value })
 
 function indented(text: string, by: string): string {
   let result = by

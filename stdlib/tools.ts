@@ -78,16 +78,27 @@ export class RealmTools {
   }
 
   #makeTool(name: string): () => Promise<unknown> {
-    const call = (args: ArrayLike<unknown>, site: object): Promise<unknown> =>
-      new PromiseOf((resolve, reject) => {
+    const call = (args: ArrayLike<unknown>, site: object): Promise<unknown> => {
+      let refusal: unknown
+      const called = new PromiseOf((resolve, reject) => {
         // An ordinary array for whoever receives it, filled without asking its prototype.
         const list: unknown[] = []
         for (let index = 0; index < args.length; index++) putOwn(list, index, args[index])
         const payload = this.#encode(list, `An argument of tools.${name}`)
         const callId = ++this.#last
-        this.#bridge.callOutside(`Calling tools.${name}`, opToolCall, callId, name, payload)
+        try {
+          this.#bridge.callOutside(`Calling tools.${name}`, opToolCall, callId, name, payload)
+        } catch (error) {
+          if (descriptorOf(error as object, "kind")?.value !== "outside_call") throw error
+          refusal = error
+          return resolve(undefined)
+        }
         mapSet(this.#pending, callId, { resolve, reject, site })
       })
+      // Not as a rejection: while a definition is made nobody waits for one, and its place would be lost.
+      if (refusal !== undefined) throw refusal
+      return called
+    }
     const named = {
       [name]() {
         return call(arguments, new ErrorOf())

@@ -188,12 +188,16 @@ declare const performance: { now(): number; readonly timeOrigin: number }
 declare const crypto: { getRandomValues<T extends ArrayBufferView>(view: T): T; randomUUID(): string }
 declare const process: { exit(code?: number): never }
 declare const console: Readonly<
-  Record<"log" | "info" | "debug" | "error" | "warn" | "dir" | "table" | "trace", (...args: unknown[]) => void>
+  Record<
+    "log" | "info" | "debug" | "error" | "warn" | "dir" | "dirxml" | "table" | "trace",
+    (...args: unknown[]) => void
+  >
 > & {
   assert(condition?: unknown, ...args: unknown[]): void
   count(label?: string): void
   countReset(label?: string): void
   group(...args: unknown[]): void
+  groupCollapsed(...args: unknown[]): void
   groupEnd(): void
   time(label?: string): void
   timeLog(label?: string, ...args: unknown[]): void

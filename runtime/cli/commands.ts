@@ -103,11 +103,20 @@ function parse(command: Command, args: string[]): { values: Values; operands: st
   const options: Flags = { ...command.flags, help: { type: "boolean", short: "h" } }
   let parsed
   try {
-    parsed = parseArgs({ args, options, allowPositionals: true, strict: true })
+    parsed = parseArgs({ args, options, allowPositionals: true, strict: true, tokens: true })
   } catch (error) {
     // Node's own words name the argument; its advice about `--` is no help here.
     const what = (error instanceof Error ? error.message : String(error)).split(". ", 1)[0]!.replace(/\.?$/, ".")
     throw new UsageError(`${what} Usage: ${command.usage}; see nacre --help.`)
+  }
+  // The last one would count, and the others be forgotten without a word.
+  const given = new Set<string>()
+  for (const it of parsed.tokens) {
+    if (it.kind !== "option") continue
+    if (given.has(it.name)) {
+      throw new UsageError(`Option '${it.rawName}' may stand once only. Usage: ${command.usage}; see nacre --help.`)
+    }
+    given.add(it.name)
   }
   if (parsed.positionals.length > command.argumentsMax) {
     const extra = parsed.positionals[command.argumentsMax]

@@ -20,12 +20,25 @@ export function failureText(outcome: Outcome): string | undefined {
 
 /** What else has to be told: values that went with a process, output that was cut. */
 export function warnings(outcome: Outcome): string[] {
-  const { lost, omittedBytes, late } = outcome
+  const { lost, omittedBytes, late, status, abandoned } = outcome
   const lines: string[] = []
+  if (status === "ok" && abandoned.length > 0) {
+    const what = counted(abandoned.map(({ kind }) => abandonedNames[kind] ?? kind))
+    lines.push(`Cancelled, since the code had ended: ${what}. Await what has to finish.`)
+  }
   if (lost.length > 0) lines.push(`Lost with the process that held them: ${lost.join(", ")}`)
   if (late.length > 0) lines.push(`Changed by code of an eval that had ended: ${late.join(", ")}`)
   if (omittedBytes > 0) lines.push(`${omittedBytes} bytes of output above the limit were left out.`)
   return lines
+}
+
+const abandonedNames: Readonly<Record<string, string>> = { timeout: "timer", tool: "tool call" }
+
+/** `2 timers, 1 interval`. */
+function counted(kinds: readonly string[]): string {
+  const counts = new Map<string, number>()
+  for (const kind of kinds) counts.set(kind, (counts.get(kind) ?? 0) + 1)
+  return [...counts].map(([kind, count]) => `${count} ${kind}${count === 1 ? "" : "s"}`).join(", ")
 }
 
 export function exitCodeOf(outcome: Outcome): number {

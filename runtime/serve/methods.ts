@@ -66,6 +66,7 @@ export const commonKinds = [
   "method_not_found",
   "message_too_large",
   "too_many_requests",
+  "request_cancelled",
   "internal",
 ] as const satisfies ErrorKind[]
 

@@ -107,7 +107,7 @@ export class Peer {
   /** Aborts the signal of a request under way; its answer still comes. False when there is none. */
   cancel(id: RequestId): boolean {
     const request = this.#inFlight.get(id)
-    request?.abort.abort()
+    request?.abort.abort(new NacreError("request_cancelled", "The request was cancelled."))
     return request !== undefined
   }
 
@@ -123,7 +123,8 @@ export class Peer {
   }
 
   cancelAll(except?: RequestId): void {
-    for (const [id, { abort }] of this.#inFlight) if (id !== except) abort.abort()
+    const reason = new NacreError("request_cancelled", "The connection ended before the request was answered.")
+    for (const [id, { abort }] of this.#inFlight) if (id !== except) abort.abort(reason)
   }
 
   /** Nobody listens any more: nothing is sent from now on, and what is under way is told so. */

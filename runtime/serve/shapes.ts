@@ -26,7 +26,7 @@ const error = {
   kind: { type: "string", optional: true, doc: "One of docs/ERRORS.md, when Nacre threw it into the code." },
   stack: { list: { fields: frame }, doc: "User code only, innermost first." },
   spans: { list: { fields: span }, doc: "Places in the eval's own source." },
-  rendered: { type: "string", doc: "For people: with its stack and the source line it points into." },
+  rendered: { type: "string", doc: "For people: with its stack, the source line it points into, and its causes." },
   cause: { type: "json", optional: true, doc: "An error of this shape." },
   errors: { type: "json", optional: true, doc: "Those of an AggregateError, each of this shape." },
   properties: {

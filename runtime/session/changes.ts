@@ -6,6 +6,7 @@
 // itself refuses is thrown.
 import { nanoid } from "nanoid"
 import { NacreError } from "../errors.ts"
+import { expectOption, refuseUnknown } from "../options.ts"
 import { buildCandidate, declaredBy, isRejection, touches, withWrappers } from "../module/candidate.ts"
 import type { Candidate, Diagnostic, Rejection } from "../module/candidate.ts"
 import type { RevisionRecord } from "../module/revision.ts"
@@ -107,13 +108,12 @@ export interface WrapChange extends Pick<Change, "parent" | "principal" | "reaso
 
 export type UnwrapChange = Omit<WrapChange, "key" | "source"> & { key?: string }
 
-const changeNames: readonly (keyof Change)[] = [
+export const changeNames: readonly (keyof Change)[] = [
   "source",
   "remove",
   "parent",
   "principal",
   "reason",
-  "check",
   "check",
   "onDataLoss",
   "file",
@@ -317,6 +317,7 @@ export class SessionChanges {
     change: Pick<Change, "principal" | "reason" | "onDataLoss">,
   ): Promise<Committed | Rejected> {
     const { state, id } = this.#context
+    expectOption(typeof revision === "number", "A revision", "a number", revision)
     if (!Number.isSafeInteger(revision) || revision < 0 || revision > state.revision) {
       const message = `Session '${id}' has no revision ${revision}; it has 0 to ${state.revision}.`
       throw new NacreError("revision_not_found", message)
@@ -688,9 +689,7 @@ function checkChange(change: Change): void {
     if (!isFine) throw new NacreError("invalid_options", `${name} of a change must be ${what}.`)
   }
   expect(typeof change === "object" && change !== null, "The argument", "an object, such as { source }")
-  for (const name of Object.keys(change)) {
-    expect(changeNames.includes(name as keyof Change), name, `one of ${changeNames.join(", ")}`)
-  }
+  refuseUnknown("change", change, changeNames)
   const { source, remove, parent, principal, reason, check, onDataLoss, file, line } = change
   expect(check === undefined || check === "types" || check === "syntax", "check", '"types" or "syntax"')
   expect(source === undefined || typeof source === "string", "source", "a string")

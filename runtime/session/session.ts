@@ -18,7 +18,7 @@ import { encodeForSession } from "../wire/values/embedder.ts"
 import { SessionBindings } from "./bindings.ts"
 import { SessionChecks } from "./checks.ts"
 import type { ErrorRecord, Outcome } from "./outcome.ts"
-import { SessionChanges } from "./changes.ts"
+import { changeNames, SessionChanges } from "./changes.ts"
 import type { Change, Committed, ExportedRevision, Proposed, Rejected, UnwrapChange, WrapChange } from "./changes.ts"
 import { SessionState, copyState, historySince, loseRealm, restoreState, takeChanges } from "./state.ts"
 
@@ -48,6 +48,8 @@ export interface BindingCall extends Pick<EvalOptions, "timeoutMs" | "atomic" | 
 export type CandidateEvalOptions = Pick<EvalOptions, "timeoutMs" | "onOutput" | "file" | "line">
 
 export type SubmittedChange = Change & Pick<EvalOptions, "timeoutMs" | "onOutput" | "signal">
+
+const submitNames: readonly string[] = [...changeNames, "timeoutMs", "onOutput", "signal"]
 
 export interface SessionContext extends ShellContext {
   /** Starts the shell under the session supervisor; resolves when it is supervised. */
@@ -360,16 +362,22 @@ export class Session implements Tenant, ShellSession {
    * did, and the result says why. The declarations stay, however the statements end: their outcome is in `outcome`.
    */
   async submit(change: string | SubmittedChange): Promise<(Committed & { outcome?: Outcome }) | Rejected> {
-    const { timeoutMs, onOutput, signal, ...rest } = typeof change === "string" ? { source: change } : change
+    const given: SubmittedChange = typeof change === "string" ? { source: change } : change
+    refuseUnknown("submit", given, submitNames)
+    const { timeoutMs, onOutput, signal, ...rest } = given
+    // Before anything is in force: the eval of the statements refuses nothing then.
     this.#checkOpen()
+    const options: EvalOptions = {}
+    if (timeoutMs !== undefined) options.timeoutMs = timeoutMs
+    if (onOutput !== undefined) options.onOutput = onOutput
+    if (signal !== undefined) options.signal = signal
+    checkEvalOptions(options)
     const submitted = await this.#moduleChanges.submit(rest)
     if (submitted.status === "rejected") return submitted
     const { id, statements, learn, ...committed } = submitted
     if (statements === undefined) return committed
-    const options: EvalOptions = { file: rest.file ?? id, line: rest.line ?? 1 }
-    if (timeoutMs !== undefined) options.timeoutMs = timeoutMs
-    if (onOutput !== undefined) options.onOutput = onOutput
-    if (signal !== undefined) options.signal = signal
+    options.file = rest.file ?? id
+    options.line = rest.line ?? 1
     if (rest.principal !== undefined) options.principal = rest.principal
     // Its types are checked already.
     options.check = "syntax"
@@ -379,14 +387,15 @@ export class Session implements Tenant, ShellSession {
   }
 
   /** Reads, builds, checks and makes a change without putting it in force. Several may be open at once, within `limits.candidatesMax`. */
-  async proposeChange(change: Change): Promise<Proposed | Rejected> {
+  async proposeChange(change: string | Change): Promise<Proposed | Rejected> {
     this.#checkOpen()
-    return this.#moduleChanges.propose(change)
+    return this.#moduleChanges.propose(typeof change === "string" ? { source: change } : change)
   }
 
   /** Puts a candidate in force. Without `rebase` it is rejected as `stale_parent` when the session has another revision by now. */
   async commitChange(candidate: string, options: { rebase?: boolean } = {}): Promise<Committed | Rejected> {
     this.#checkOpen()
+    refuseUnknown("commitChange", options, ["rebase"])
     return this.#moduleChanges.commit(candidate, options)
   }
 
@@ -434,6 +443,8 @@ export class Session implements Tenant, ShellSession {
    */
   callBinding(call: BindingCall): Promise<Outcome> {
     try {
+      const isCall = typeof call === "object" && call !== null
+      expectOption(isCall, "The argument of a call", "an object such as { name, args }", call)
       const { name, args = [], ...options } = call
       if (typeof name !== "string" || !/^[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*$/u.test(name)) {
         throw new NacreError("invalid_options", `name of a call must be an identifier, not ${JSON.stringify(name)}.`)

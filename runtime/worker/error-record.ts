@@ -30,10 +30,21 @@ function recordOf(described: DescribedError, resident: Resident, source: Source)
     rendered: render(described.isError ? `${name}: ${message}` : `Uncaught ${message}`, stack, span, source),
   }
   if (kind !== undefined) record.kind = kind
-  if (cause !== undefined) record.cause = recordOf(cause, resident, source)
-  if (errors !== undefined) record.errors = errors.map((it) => recordOf(it, resident, source))
+  if (errors !== undefined) {
+    record.errors = errors.map((it) => recordOf(it, resident, source))
+    for (const [at, it] of record.errors.entries()) record.rendered += `\nError ${at + 1}: ${withoutUncaught(it)}`
+  }
+  if (cause !== undefined) {
+    record.cause = recordOf(cause, resident, source)
+    record.rendered += `\nCaused by: ${withoutUncaught(record.cause)}`
+  }
   if (properties !== undefined) record.properties = properties
   return record
+}
+
+/** What is no error stands by itself where it was not thrown. */
+function withoutUncaught({ rendered }: ErrorRecord): string {
+  return rendered.startsWith("Uncaught ") ? rendered.slice("Uncaught ".length) : rendered
 }
 
 /** The record of a submission that does not parse. */

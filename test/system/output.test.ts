@@ -124,3 +124,17 @@ test("a promise shows nothing of what Node hangs on it", async () => {
   expect(value?.text).toBe("{ p: Promise { <state unknown> } }")
   expect(output.map((it) => it.text).join("")).toBe("Promise { <state unknown> }\n")
 })
+
+test.each([
+  ["console.dir({ a: 1 }, { depth: 0 })", /^\{ a: 1 \}\n$/],
+  ["console.table([1], ['a'])", /^\[ 1 \]\n$/],
+  [
+    "console.assert(true, 'a'); console.assert(false, 'b'); console.assert(false)",
+    /^Assertion failed: b\nAssertion failed\n$/,
+  ],
+  ["console.groupCollapsed('a'); console.log('b'); console.groupEnd(); console.dirxml(1, 2)", /^a\n {2}b\n1 2\n$/],
+  ["console.time('t'); console.timeEnd('t')", /^t: \d+(\.\d{1,3})?ms\n$/],
+])("is what Node's console would say: %s", async (code, text) => {
+  const session = await under.open()
+  expect(textOf((await session.eval(code)).output)).toMatch(text)
+})

@@ -1,4 +1,5 @@
 // Kinds of error that no other file meets: what session code is refused, and what an embedder asks too early for.
+import { Server } from "node:net"
 import { expect, test } from "vitest"
 import { Nacre } from "nacre"
 import type { Session } from "nacre"
@@ -87,6 +88,8 @@ const bad: [string, (nacre: Nacre, session: Session) => unknown][] = [
   ["start limits", () => Nacre.start({ limits: "many" as never })],
   ["start tools", () => Nacre.start({ tools: nothing })],
   ["start onEvent", () => Nacre.start({ onEvent: 5 as never })],
+  ["start profile", () => Nacre.start({ profile: "fool" as never })],
+  ["start directory", () => Nacre.start({ directory: 5 as never })],
   ["open", (nacre) => nacre.open(nothing)],
   ["open kind", (nacre) => nacre.open({ kind: symbol })],
   ["open kind, an object", (nacre) => nacre.open({ kind: bare })],
@@ -106,10 +109,49 @@ const bad: [string, (nacre: Nacre, session: Session) => unknown][] = [
   ["interrupt", (_nacre, session) => session.interrupt(5 as never)],
   ["mark", (_nacre, session) => session.mark(symbol)],
   ["rollback", (_nacre, session) => session.rollback(nothing)],
+  ["submit", (_nacre, session) => session.submit(nothing)],
+  ["submit, nothing", (_nacre, session) => session.submit(undefined as never)],
+  ["submit sauce", (_nacre, session) => session.submit({ sauce: "1" } as never)],
+  ["commitChange", (_nacre, session) => session.commitChange("chg_1", { rebased: true } as never)],
+  ["restoreRevision", (_nacre, session) => session.restoreRevision("0" as never)],
+  ["callBinding", (_nacre, session) => session.callBinding(undefined as never)],
+  ["callBinding, its name", (_nacre, session) => session.callBinding("f" as never)],
 ]
 test.each(bad)("misshapen options of %s are invalid_options", async (_what, use) => {
   const session = await under.open()
   const refused = await refusal((async () => use(under.nacre, session))())
   expect(refused.kind).toBe("invalid_options")
   expect(await session.run("1 + 1")).toBe(2)
+})
+
+test("a time limit that is none is refused before a submission is in force", async () => {
+  const session = await under.open()
+  const refused = await refusal(session.submit({ source: "const a = 1; let b = a", timeoutMs: -5 }))
+  expect([refused.kind, session.revision.number]).toEqual(["invalid_options", 0])
+})
+
+test("a source alone is a change, also in steps", async () => {
+  const session = await under.open()
+  expect(await session.proposeChange("const a = 1")).toMatchObject({ status: "proposed", changed: ["a"] })
+})
+
+test("a start that is refused leaves nothing open that keeps the process alive", async () => {
+  const servers = () =>
+    (process as unknown as { _getActiveHandles(): unknown[] })._getActiveHandles().filter((it) => it instanceof Server)
+      .length
+  const before = servers()
+  await refusal(Nacre.start({ profile: "fool" as never }))
+  await refusal(Nacre.start({ directory: 5 as never }))
+  expect(servers()).toBe(before)
+})
+
+test("a definition that calls a tool while it is made is refused with the place", async () => {
+  const session = await under.open()
+  expect(await session.submit("const a = 1\nconst b = tools.echo(a)")).toMatchObject({
+    status: "rejected",
+    rejection: {
+      kind: "outside_call",
+      diagnostics: [{ line: 2, message: expect.stringContaining("tools.echo") as string }],
+    },
+  })
 })

@@ -18,6 +18,7 @@ const met: Record<ErrorKind, string | { never: string }> = {
   },
   host_unavailable: "system/nacre.test.ts",
   overloaded: "unit/host/scheduler.test.ts",
+  request_cancelled: "system/serve/stdio.test.ts",
   too_many_requests: "unit/serve/rpc.test.ts",
   message_too_large: "unit/serve/framing.test.ts",
   queue_full: "system/sessions.test.ts",

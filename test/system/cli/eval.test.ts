@@ -38,6 +38,15 @@ describe("a value", () => {
   })
 })
 
+it("what is cancelled because nobody awaited it is told", async () => {
+  const code = "setTimeout(() => console.log('late'), 5000); setTimeout(() => {}, 5000); setInterval(() => {}, 5000); 1"
+  expect(await nacre(["eval", "-e", code])).toEqual({
+    code: 0,
+    stdout: "1\n",
+    stderr: "Cancelled, since the code had ended: 2 timers, 1 interval. Await what has to finish.\n",
+  })
+})
+
 describe("a failure", () => {
   it("is rendered on standard error with exit code 1", async () => {
     const { code, stdout, stderr } = await nacre(["eval", "-e", "const a = 1;\nthrow new RangeError('too far')"])
@@ -45,6 +54,21 @@ describe("a failure", () => {
     expect(stderr).toContain("RangeError: too far")
     expect(stderr).toContain("[eval]:2:")
     expect(stderr).toContain("2 | throw new RangeError('too far')")
+  })
+
+  it("is rendered with what it was caused by, and with what it holds", async () => {
+    const caused = await nacre([
+      "eval",
+      "-e",
+      "throw new Error('outer', { cause: new TypeError('inner', { cause: 5 }) })",
+    ])
+    expect(caused.stderr).toMatch(/^Error: outer\n[^]*\nCaused by: TypeError: inner\n[^]*\nCaused by: 5\n$/)
+    const several = await nacre([
+      "eval",
+      "-e",
+      "await Promise.any([Promise.reject(new Error('a')), Promise.reject('b')])",
+    ])
+    expect(several.stderr).toMatch(/^AggregateError: [^]*\nError 1: Error: a\n[^]*\nError 2: 'b'\n$/)
   })
 
   it("of the syntax too", async () => {
@@ -89,6 +113,7 @@ describe("wrong use", () => {
     [["eval", "-e", "1", "file.ts"], "needs either -e CODE, or one FILE"],
     [["eval", "a.ts", "b.ts"], "Unexpected argument 'b.ts'."],
     [["eval", "--timeout", "soon", "-e", "1"], "whole number of milliseconds"],
+    [["eval", "-e", "let x = 1", "-e", "x"], "Option '-e' may stand once only."],
     [["session", "now"], "Unexpected argument 'now'."],
   ])("%j", async (args, told) => {
     const { code, stdout, stderr } = await nacre(args)

@@ -166,6 +166,15 @@ describe("a conversation", () => {
     expect(answerTo(messages, 5).error?.data.kind).toBe("eval_not_found")
   })
 
+  it("a question to the checker that is cancelled is answered as such, and is no failure of ours", async () => {
+    const cancel = (id: number) => ({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id } })
+    const questions = [request("complete", { code: "Mat" }, 1), request("inspect", { code: "Math" }, 2)]
+    const ended = await new NacreProcess(["session"]).end(lines(initialize, ...questions, cancel(1), cancel(2)))
+    const messages = unlines(ended.stdout)
+    for (const id of [1, 2]) expect(answerTo(messages, id).error?.data.kind).toBe("request_cancelled")
+    expect(ended.stderr).toBe("")
+  })
+
   it("opens, lists, forks and closes sessions without waiting for answers", async () => {
     const { stdout } = await new NacreProcess(["session"]).end(
       lines(
