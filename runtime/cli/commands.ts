@@ -58,6 +58,13 @@ const commands: Readonly<Record<string, Command>> = {
     argumentsMax: 0,
     run: async () => (await import("./session.ts")).serveSession(),
   },
+  mcp: {
+    usage: "nacre mcp",
+    doc: "Serves sessions as tools of the Model Context Protocol (docs/AGENTS.md) on standard input and output.",
+    flags: {},
+    argumentsMax: 0,
+    run: async () => (await import("./mcp.ts")).serveAgent(),
+  },
   tree: {
     usage: "nacre tree",
     doc: "Starts a system with one session and prints its supervision tree.",

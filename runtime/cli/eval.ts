@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers"
 import { outcomeJson } from "../serve/json.ts"
 import { NacreError } from "../errors.ts"
 import type { EvalOptions } from "../shell/shell.ts"
-import { exitCodeOf, failureText, warnings } from "./report.ts"
+import { exitCodeOf, failureText, warnings } from "../serve/report.ts"
 import { withSystem } from "./system.ts"
 
 /** `path` "-" is standard input. */

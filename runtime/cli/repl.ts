@@ -11,7 +11,7 @@ import { completeness } from "../language/completeness.ts"
 import { packageVersion } from "../serve/version.ts"
 import type { Outcome } from "../session/outcome.ts"
 import type { Session } from "../session/session.ts"
-import { exitCodeOf, failureText, warnings } from "./report.ts"
+import { exitCodeOf, failureText, warnings } from "../serve/report.ts"
 import { withSystem } from "./system.ts"
 import type { System } from "./system.ts"
 

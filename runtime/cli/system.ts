@@ -22,9 +22,15 @@ const brokenPipeCode = 128 + 13
 
 const signalCodes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
 
-/** Starts a system of one host, which is all that one session needs, and gives it to `use`. Resolves with the command's exit code. */
-export async function withSystem(use: (system: System) => Promise<number>): Promise<number> {
-  const limits = resolveLimits({ outputBytesMax })
+/**
+ * Starts a system of one host, which is all that one client needs, and gives it to `use`. Resolves with the command's exit code. `given` are limits
+ * in which it differs from the other commands.
+ */
+export async function withSystem(
+  use: (system: System) => Promise<number>,
+  given: Partial<Limits> = {},
+): Promise<number> {
+  const limits = resolveLimits({ outputBytesMax, ...given })
   const listeners = new Set<EventListener>()
   const stopping = new AbortController()
   let endedBy: number | undefined
@@ -42,7 +48,7 @@ export async function withSystem(use: (system: System) => Promise<number>): Prom
   }
   const nacre = Nacre.start({
     hosts: { min: 1 },
-    limits: { outputBytesMax },
+    limits: { outputBytesMax, ...given },
     onEvent: (event: NacreEvent) => {
       for (const listener of listeners) listener(event)
     },
