@@ -52,7 +52,10 @@ export async function serveMcp(options: McpOptions): Promise<McpEnd> {
 }
 
 function serverOf(options: McpOptions, transport: LineTransport): McpServer {
-  const server = new McpServer({ name: "nacre", title: "Nacre", version: packageVersion() }, { instructions })
+  const server = new McpServer(
+    { name: "nacre", title: "Nacre", version: packageVersion() },
+    { instructions, capabilities: { tools: { listChanged: false } } },
+  )
   for (const [name, row] of Object.entries(tools)) {
     const isReading = row.isReading === true
     const config = {
