@@ -62,7 +62,7 @@ export const errorKinds = {
   would_deadlock: {
     code: -32032,
     retry: "never",
-    when: "An eval was requested from a tool call that the same session's eval waits for, without `nested: true`.",
+    when: "An eval without `nested: true`, or what takes its turn between evals, was requested from a tool call that the same session's eval waits for.",
   },
   never_settles: { code: -32033, retry: "never", when: "An eval awaits a promise that nothing pending can settle." },
   source_too_large: { code: -32034, retry: "never", when: "The source text of an eval is above its limit." },
@@ -122,4 +122,13 @@ export class NacreError extends Error {
 /** A broken invariant: crashes the actor it happens in, whose supervisor decides. Never caught to carry on. */
 export function assert(condition: unknown, message: string): asserts condition {
   if (!condition) throw new Error(`Broken invariant: ${message}`)
+}
+
+/** The message of whatever was thrown: the embedder's code may throw what cannot be turned into text, and that must not become a second failure. */
+export function messageOf(thrown: unknown): string {
+  try {
+    return String(thrown instanceof Error ? thrown.message : thrown)
+  } catch {
+    return "something that cannot be shown as text"
+  }
 }

@@ -11,14 +11,14 @@ import { printTree, startSupervisor, treeOf } from "../supervisor/index.ts"
 import type { ChildSpec, ProcessLike, Report, Supervisor, SupervisorSpec, TreeNode } from "../supervisor/index.ts"
 import { systemClock } from "./clock.ts"
 import type { Clock } from "./clock.ts"
-import { NacreError, assert } from "./errors.ts"
+import { NacreError, assert, messageOf } from "./errors.ts"
 import { EventLog } from "./events.ts"
 import type { AttachOptions, Attachment, EventListener, NacreHappening } from "./events.ts"
 import { Host } from "./host/host.ts"
 import type { HostEnd, SyncAnswer, SyncCall } from "./host/host.ts"
 import { Listener } from "./host/listener.ts"
 import { Scheduler } from "./host/scheduler.ts"
-import { checkMilliseconds, refuseUnknown, resolveHosts, resolveLimits } from "./options.ts"
+import { checkMilliseconds, expectOption, refuseUnknown, resolveHosts, resolveLimits } from "./options.ts"
 import type { HostOptions, Limits } from "./options.ts"
 import { Session, sessionKinds } from "./session/session.ts"
 import type { SessionContext, SessionFacts, SessionKind } from "./session/session.ts"
@@ -119,7 +119,7 @@ export class Nacre {
     this.limits = limits
     this.#tools = checkTools(options.tools)
     this.#events = new EventLog((error) => {
-      process.emitWarning(`An event listener of nacre ${this.id} threw: ${String(error)}`)
+      process.emitWarning(`An event listener of nacre ${this.id} threw: ${messageOf(error)}`)
     })
     if (options.onEvent !== undefined) this.#events.attach(options.onEvent)
     this.#scheduler = new Scheduler(
@@ -140,7 +140,8 @@ export class Nacre {
       nextEvalId: () => this.#evalPrefix + (++this.#evals).toString(36),
       startShell: (session, start) => this.#startShell(session, start),
       onClosed: (session) => this.#onClosed(session),
-      fork: (session, state) => this.#add({ ...session.facts, id: newSessionId() }, state),
+      fork: (session, state) => this.#fork(session, state),
+      checkRunning: () => this.#checkRunning(),
     }
   }
 
@@ -150,6 +151,8 @@ export class Nacre {
     const hosts = resolveHosts(options.hosts)
     const limits = resolveLimits(options.limits)
     checkTools(options.tools)
+    const { onEvent } = options
+    expectOption(onEvent === undefined || typeof onEvent === "function", "onEvent", "a function", onEvent)
     const nacre = new Nacre(await Listener.open(), hosts, limits, options)
     const firstHost = new Promise<void>((resolve, reject) => {
       nacre.#firstHost = { resolve, reject }
@@ -178,16 +181,25 @@ export class Nacre {
   async open(options: OpenOptions = {}): Promise<Session> {
     this.#checkRunning()
     const facts = this.#factsOf(options)
-    const live = this.#workspaces.get(facts.workspace)?.sessions.get(facts.id)
+    const known = (): Session | undefined => this.#workspaces.get(facts.workspace)?.sessions.get(facts.id)
+    // One that is being closed is no longer alive, and its id is free when it has gone.
+    for (let closing = known(); closing?.isClosed === true; closing = known()) {
+      await closing.close()
+      this.#checkRunning()
+    }
+    const live = known()
     if (live !== undefined) {
       this.#refuseConflicts(live, options, facts)
       return live
     }
-    if (this.#sessionCount >= this.limits.sessionsMax) {
-      const message = `This nacre has ${this.#sessionCount} sessions, its maximum; close some, or raise limits.sessionsMax.`
-      throw new NacreError("session_limit", message)
-    }
     return this.#add(facts)
+  }
+
+  #fork({ facts, group }: Session, state: SessionState): Session {
+    this.#checkRunning()
+    const id = newSessionId()
+    // A session with a host of its own shares that with nobody, its fork included.
+    return this.#add({ ...facts, id, group: isOwnGroup(group) ? ownGroup(facts.workspace, id) : group }, state)
   }
 
   /** What a session was opened with is fixed: asking for something else must not silently give what is there. */
@@ -204,11 +216,17 @@ export class Nacre {
 
   /** The live session of that id in that workspace. */
   session(id: string, workspace = mainWorkspace): Session | undefined {
-    return this.#workspaces.get(workspace)?.sessions.get(id)
+    const session = this.#workspaces.get(workspace)?.sessions.get(id)
+    return session?.isClosed === true ? undefined : session
   }
 
   /** The live sessions of one workspace, or of all. */
   sessions(workspace?: string): Session[] {
+    return this.#registered(workspace).filter((it) => !it.isClosed)
+  }
+
+  /** As `sessions`, with those that are being closed. */
+  #registered(workspace?: string): Session[] {
     const found = workspace === undefined ? [...this.#workspaces.values()] : [this.#workspaces.get(workspace)]
     return found.flatMap((it) => (it === undefined ? [] : [...it.sessions.values()]))
   }
@@ -243,6 +261,12 @@ export class Nacre {
    * some of the asked ones are gone, `isComplete` is false.
    */
   attach(listener: EventListener, options: AttachOptions = {}): Attachment {
+    expectOption(typeof listener === "function", "A listener", "a function", listener)
+    refuseUnknown("attach", options, ["since", "workspace", "session"] satisfies (keyof AttachOptions)[])
+    const { since, workspace, session } = options
+    expectOption(since === undefined || Number.isSafeInteger(since), "since", "a number that an event had", since)
+    expectOption(workspace === undefined || typeof workspace === "string", "workspace", "a string", workspace)
+    expectOption(session === undefined || typeof session === "string", "session", "a string", session)
     return this.#events.attach(listener, options)
   }
 
@@ -277,7 +301,7 @@ export class Nacre {
       await new Promise<void>((resolve) => setTimeout(resolve, 5))
     }
     await Promise.all([...this.#active].map((session) => session.close()))
-    for (const session of this.sessions()) await session.close()
+    for (const session of this.#registered()) await session.close()
     if (this.#root !== undefined && !hasFailed) await this.#root.stop()
     this.#scheduler.dispose()
     await this.#listener.close()
@@ -388,11 +412,13 @@ export class Nacre {
     start: Parameters<SessionContext["startShell"]>[1],
   ): ReturnType<SessionContext["startShell"]> {
     const id = childId(session)
+    // From now on: whoever stops everything waits for what this session has accepted.
+    this.#active.add(session)
     const answer = await this.#supervisor("sessions").startChild({ id, restart: "temporary", start })
     if (!answer.ok || answer.process === undefined) {
+      this.#active.delete(session)
       throw new NacreError("internal", `The shell of session '${id}' could not be started.`, { cause: answer })
     }
-    this.#active.add(session)
     return answer.process
   }
 
@@ -411,6 +437,10 @@ export class Nacre {
   // Sessions
 
   #add(facts: SessionFacts, state?: SessionState): Session {
+    if (this.#sessionCount >= this.limits.sessionsMax) {
+      const message = `This nacre has ${this.#sessionCount} sessions, its maximum; close some, or raise limits.sessionsMax.`
+      throw new NacreError("session_limit", message)
+    }
     const session = new Session(facts, this.#context, state)
     const { id, workspace } = facts
     this.#workspace(workspace).sessions.set(id, session)
@@ -481,18 +511,11 @@ export class Nacre {
     if (typeof id !== "string" || id === "" || id.length > 256 || !isPlainValue(id)) {
       throw new NacreError("invalid_options", "A session's id must be a well-formed string of 1 to 256 characters.")
     }
-    if (!sessionKinds.includes(kind)) {
-      throw new NacreError(
-        "invalid_options",
-        `Unknown session kind '${kind as string}'; known are ${sessionKinds.join(", ")}.`,
-      )
-    }
-    if (profile !== "minimal" && profile !== "standard") {
-      throw new NacreError("invalid_options", `Unknown profile '${String(profile)}'; known are minimal, standard.`)
-    }
-    if (isolation !== "shared" && isolation !== "process") {
-      throw new NacreError("invalid_options", `Unknown isolation '${String(isolation)}'; known are shared, process.`)
-    }
+    expectOption(sessionKinds.includes(kind), "kind", `one of ${sessionKinds.join(", ")}`, kind)
+    expectOption(profile === "minimal" || profile === "standard", "profile", "one of minimal, standard", profile)
+    expectOption(isolation === "shared" || isolation === "process", "isolation", "one of shared, process", isolation)
+    const { principal } = options
+    expectOption(principal === undefined || typeof principal === "string", "principal", "a string", principal)
     checkMilliseconds("evalTimeoutMs", options.evalTimeoutMs)
     checkMilliseconds("idleMs", options.idleMs)
     checkMilliseconds("graceMs", options.graceMs)
@@ -502,8 +525,8 @@ export class Nacre {
       kind,
       profile,
       workspace,
-      group: isolation === "process" ? `own:${sessionKey({ workspace, id })}` : groupOf(workspace, profile),
-      principal: options.principal,
+      group: isolation === "process" ? ownGroup(workspace, id) : groupOf(workspace, profile),
+      principal,
       tools: options.tools === undefined ? this.#tools : new Map([...this.#tools, ...checkTools(options.tools)]),
       // A person at a prompt decides for themselves how long to wait.
       evalTimeoutMs: options.evalTimeoutMs ?? (interactive ? Infinity : this.limits.evalTimeoutMs),
@@ -556,9 +579,18 @@ function groupOf(workspace: string, profile: string): string {
   return `${workspace}/${profile}`
 }
 
-/** The workspace of a group, as `groupOf` and `own:` name them. */
+/** The group of one session that has a host of its own. */
+function ownGroup(workspace: string, id: string): string {
+  return `own:${sessionKey({ workspace, id })}`
+}
+
+function isOwnGroup(group: string): boolean {
+  return group.startsWith("own:")
+}
+
+/** The workspace of a group, as `groupOf` and `ownGroup` name them. */
 function workspaceOf(group: string): string {
-  const from = group.startsWith("own:") ? "own:".length : 0
+  const from = isOwnGroup(group) ? "own:".length : 0
   return group.slice(from, group.indexOf("/", from))
 }
 
@@ -579,6 +611,7 @@ function newSessionId(): string {
 
 function checkTools(tools: Record<string, Tool> = {}): Map<string, Tool> {
   const checked = new Map<string, Tool>()
+  expectOption(typeof tools === "object" && tools !== null, "tools", "an object of functions", tools)
   for (const [name, tool] of Object.entries(tools)) {
     if (typeof tool !== "function" || !/^[A-Za-z_$][\w$]*$/.test(name)) {
       throw new NacreError("invalid_options", `Tool '${name}' must be a function under an identifier as its name.`)

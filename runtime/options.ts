@@ -113,9 +113,12 @@ const comingOptions = new Set(["profiles", "preludes", "store", "logger", "check
 
 /**
  * Throws for the first option of `given` that is not among `known`, since a misspelt one must not be a default in disguise: `unsupported` for
- * one that a later version brings, else `invalid_options`.
+ * one that a later version brings, else `invalid_options`. The same when `given` holds no options at all.
  */
-export function refuseUnknown(group: string, given: object, known: readonly string[]): void {
+export function refuseUnknown(group: string, given: unknown, known: readonly string[]): asserts given is object {
+  if (typeof given !== "object" || given === null || Array.isArray(given)) {
+    throw new NacreError("invalid_options", `The options of ${group} must be an object, not ${inspect(given)}.`)
+  }
   for (const name of Object.keys(given)) {
     if (known.includes(name)) continue
     if (comingOptions.has(name)) {
@@ -130,11 +133,13 @@ export function refuseUnknown(group: string, given: object, known: readonly stri
 
 /** Throws `invalid_options` unless `value` is `undefined` or a positive number of milliseconds; `Infinity` is none. */
 export function checkMilliseconds(name: string, value: unknown): void {
-  if (value === undefined || (typeof value === "number" && value > 0)) return
-  throw new NacreError(
-    "invalid_options",
-    `${name} must be a positive number of milliseconds or Infinity, not ${inspect(value)}.`,
-  )
+  const isFine = value === undefined || (typeof value === "number" && value > 0)
+  expectOption(isFine, name, "a positive number of milliseconds or Infinity", value)
+}
+
+/** Throws `invalid_options` naming the option unless `isFine`. */
+export function expectOption(isFine: boolean, name: string, what: string, value: unknown): void {
+  if (!isFine) throw new NacreError("invalid_options", `${name} must be ${what}, not ${inspect(value)}.`)
 }
 
 function withNumbers<T extends object>(group: string, defaults: T, given: Partial<T>): T {

@@ -151,6 +151,15 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
   installGlobals(bridge, timers, { profile, exit, uncaught, clone, textOf }, lazy)
   const intrinsics = captureIntrinsics(realmGlobal, plan)
   lazy.references = intrinsics
+  /** Names and values of the global object in turn. */
+  const globalsAsMade: unknown[] = newList()
+  const isGlobalMade: Record<PropertyKey, boolean> = { __proto__: null } as never
+  const globalKeys = ownKeysOf(realmGlobal)
+  for (let index = 0; index < globalKeys.length; index++) {
+    isGlobalMade[globalKeys[index]!] = true
+    globalsAsMade[index * 2] = globalKeys[index]
+    globalsAsMade[index * 2 + 1] = heldOf(descriptorOf(realmGlobal, globalKeys[index]!))
+  }
 
   const environment = new Environment({ resolveFree: resolveShared, isShared, generation, onDefined, isNativeError })
   /** The last reference that meant nothing here. */
@@ -685,7 +694,25 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
     },
     /** The realm stands as its checkpoint says: what comes now is change. */
     ready: () => environment.settle(),
-    globalCount: () => ownKeysOf(realmGlobal).length,
+    /** Properties of the global object that code has added, replaced or taken away. */
+    changedGlobals(): string[] {
+      const changed: string[] = newList()
+      let left = 0
+      for (let at = 0; at < globalsAsMade.length; at += 2) {
+        const key = globalsAsMade[at] as string | symbol
+        const descriptor = descriptorOf(realmGlobal, key)
+        if (descriptor !== undefined) left += 1
+        const now = heldOf(descriptor)
+        if (typeof key === "symbol" || isSame(now, globalsAsMade[at + 1]) || lazy.isAsMade(key, now)) continue
+        changed[changed.length] = key
+      }
+      const keys = ownKeysOf(realmGlobal)
+      for (let index = 0; index < keys.length && keys.length > left; index++) {
+        const key = keys[index]!
+        if (typeof key === "string" && isGlobalMade[key] !== true) changed[changed.length] = key
+      }
+      return changed
+    },
 
     // Names
 
@@ -823,6 +850,11 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
     },
     forgetTool: (callId: number) => tools.forget(callId),
   })
+}
+
+/** What a property holds, be it a value or a getter. */
+function heldOf(descriptor: PropertyDescriptor | undefined): unknown {
+  return descriptor === undefined ? undefined : (descriptor.get ?? (descriptor.value as unknown))
 }
 
 function isPlainPrimitive(value: unknown): boolean {

@@ -163,10 +163,11 @@ export class Assembly {
     const closures = new Closures(this.#edits, this.#analysis, marker)
     const sources = closures.divide(this.#ranges(valued))
     const privates = new PrivateClasses(this.#edits, this.#analysis, marker)
+    // Its edits are around everything that an expression is.
+    const marked = markCompletion(this.#program.body.map(bareStatement), this.#edits, `${marker}1`)
     privates.open()
     closures.open()
     this.#stampers = [closures.stampers, privates.stampers].filter((text) => text !== "").join(",")
-    const marked = markCompletion(this.#program.body.map(bareStatement), this.#edits, `${marker}1`)
     const plan = { candidates: valued, own, firstRunning, isAsync: this.#analysis.isAsync, data: this.#data }
     const transform = new Transform(this.#edits, this.#analysis, this.#names, plan, marker, marked)
     transform.run(ofStatements)
@@ -509,7 +510,7 @@ function settleLateness(
 /** Has every `catch` put the message of what it caught right. */
 export function editCatches(edits: Edits, analysis: Analysis, hooks: string, caught: string, mark: string): void {
   for (const { param, paramEnd, name, body, bodyEnd } of analysis.catches) {
-    if (name !== undefined) edits.open(body, `${mark}${hooks}.clean(${name});${mark}`)
+    if (name !== undefined) edits.lead(body, `${mark}${hooks}.clean(${name});${mark}`)
     else {
       edits.open(param, `${caught}){let `)
       edits.replace(paramEnd, body, `=${hooks}.clean(${caught});{`)

@@ -249,7 +249,7 @@ export class Closures {
     return site === undefined || !this.#kept.has(site) ? undefined : this.#stamp(site, made)
   }
 
-  /** Everything that opens. Before the edits of the completion value, which belong inside. */
+  /** Everything that opens. After the edits of the completion value, which are around it. */
   open(): void {
     if (this.#kept.size === 0) return
     const declared = new Map<Scope, FunctionSite[]>()
@@ -280,8 +280,8 @@ export class Closures {
     const stamps = declared.map((site) => `${this.#stamp(site, site.name!)};`).join("")
     const text = frame + token + stamps
     if (text === "") return
-    if (place.how === "block") this.#edits.open(place.at, this.#inserted(text))
-    else this.#edits.open(place.at, this.#inserted(`{${text}${place.how === "arrow" ? "return " : ""}`))
+    if (place.how === "block") this.#edits.lead(place.at, this.#inserted(text))
+    else this.#edits.lead(place.at, this.#inserted(`{${text}${place.how === "arrow" ? "return " : ""}`))
   }
 
   #openSite(site: FunctionSite): void {

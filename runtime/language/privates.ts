@@ -29,11 +29,11 @@ export class PrivateClasses {
   /** What opens: before the stamps of functions, which belong inside. */
   open(): void {
     for (const site of this.#classes) {
-      this.#edits.open(site.at, this.#inserted(`static{${this.#registration(site)}}`))
+      this.#edits.lead(site.at, this.#inserted(`static{${this.#registration(site)}}`))
       const mode = `${this.#marker}3m.on`
       if (site.constructorAt >= 0) {
         const leave = site.isDerived ? `{super();return}` : "return;"
-        this.#edits.open(site.constructorAt, this.#inserted(`if(${mode})${leave}`))
+        this.#edits.lead(site.constructorAt, this.#inserted(`if(${mode})${leave}`))
       }
       for (const { start, name } of site.fields) {
         const named = name === undefined ? "" : `{[${JSON.stringify(name)}]:`

@@ -213,6 +213,9 @@ export class Scope {
 }
 
 type FunctionNode = Function | ArrowFunctionExpression
+
+/** Behind room and comments, what would go on with a call. */
+const continuation = /(?:\s|\/\/.*$|\/\*(?:[^*]|\*(?!\/))*\*\/)*(?:[([`+\-*<]|\/(?![/*]))/my
 type Pattern = Node
 /** How the identifiers of a pattern are meant. */
 type PatternUse = Keyword | "assign" | "local"
@@ -925,6 +928,7 @@ class Walk {
       if (isBlock) this.#list(body.body)
       else this.#expression(body)
       this.#close()
+      if (isArrow && isBlock) this.#endArrow(node.end)
     }
     this.#functionDepth -= 1
     this.#varScope = outerVars
@@ -932,6 +936,12 @@ class Walk {
     this.#close()
     this.#fn = outerFunction
     return site
+  }
+
+  /** An arrow's block can be followed by nothing that calls it or goes on with it, so a statement ends there; what we put around it could be. */
+  #endArrow(end: number): void {
+    continuation.lastIndex = end
+    if (continuation.test(this.#edits.source)) this.#edits.terminate(end)
   }
 
   #parameter(node: Node): void {
@@ -1088,9 +1098,18 @@ function isNameInside(node: Node): boolean {
   return inner.type === "Identifier"
 }
 
+/** Without parentheses and types: these do not keep a function from getting the name of its place. */
 function bareValue(node: Node): Node {
   let inner = node
-  while (inner.type === "ParenthesizedExpression") inner = inner.expression
+  while (
+    inner.type === "ParenthesizedExpression" ||
+    inner.type === "TSAsExpression" ||
+    inner.type === "TSSatisfiesExpression" ||
+    inner.type === "TSNonNullExpression" ||
+    inner.type === "TSTypeAssertion"
+  ) {
+    inner = inner.expression
+  }
   return inner
 }
 

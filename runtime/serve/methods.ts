@@ -237,7 +237,7 @@ export const methods: Readonly<Record<string, Method>> = {
   }),
 
   outcome: method({
-    doc: "The outcome of a recent eval, for a client that lost the answer. The last 16 of a session are kept while it is active.",
+    doc: "The outcome of a recent eval, for a client that lost the answer. The last 4 of a session are kept while it is active.",
     params: { evalId: { type: "string", doc: "The eval." } },
     result: { fields: outcome },
     fails: ["session_not_found", "eval_not_found"],

@@ -10,10 +10,11 @@ import { buildCandidate, declaredBy, isRejection, touches, withWrappers } from "
 import type { Candidate, Diagnostic, Rejection } from "../module/candidate.ts"
 import type { RevisionRecord } from "../module/revision.ts"
 import type { ChangeEnd } from "../shell/aside.ts"
-import type { Shell } from "../shell/shell.ts"
+import type { EvalOptions, Shell } from "../shell/shell.ts"
+import type { Outcome } from "./outcome.ts"
 import { Definitions } from "../module/definitions.ts"
 import type { ChangeAnswer, ChangeRequest, DefinitionRecord, ModuleDeclaration, WrapperRecord } from "../wire/schema.ts"
-import { commitChange, differenceTo, hasChangedData, historySince } from "./state.ts"
+import { commitChange, copyState, differenceTo, hasChangedData, historySince, loseRealm } from "./state.ts"
 import type { SessionState } from "./state.ts"
 
 export interface Change {
@@ -121,6 +122,8 @@ interface Open {
   readonly rewraps?: { name: string; become: (wrappers: readonly WrapperRecord[]) => WrapperRecord[] }
   parent: number
   candidate: Candidate
+  /** What it was made of when it was proposed. */
+  made?: ChangeAnswer
 }
 
 /** What it needs of its session. */
@@ -152,6 +155,7 @@ export class SessionChanges {
       this.#open.delete(id)
       return this.#rejected(made)
     }
+    open.made = made.answer
     const changed = candidate.changed.map(({ name }) => name)
     const reinstantiated = made.answer.made.filter((name) => !changed.includes(name))
     const removed = [...candidate.removed]
@@ -171,10 +175,7 @@ export class SessionChanges {
   /** Puts a candidate in force. With `rebase` it may be built again on a revision that has not touched what it rests on. */
   async commit(id: string, { rebase = false }: { rebase?: boolean } = {}): Promise<Committed | Rejected> {
     const open = this.#open.get(id)
-    if (open === undefined) {
-      const message = `Session '${this.#context.id}' has no candidate '${id}'; it may have been committed or abandoned.`
-      throw new NacreError("candidate_not_found", message)
-    }
+    if (open === undefined) throw this.#notFound(id)
     this.#open.delete(id)
     return this.#commit(open, rebase ? "untouched" : "none")
   }
@@ -417,6 +418,23 @@ export class SessionChanges {
     return this.#commit(open, "none")
   }
 
+  /** Runs code as if a candidate were in force, on what the session holds now; nothing of it is kept. */
+  async evaluate(id: string, evalId: string, source: string, options: EvalOptions): Promise<Outcome> {
+    const open = this.#open.get(id)
+    if (open?.made === undefined) throw this.#notFound(id)
+    const { state, id: session } = this.#context
+    const shell = await this.#context.ready()
+    const { changed, rewritten, removed } = open.candidate
+    const then = copyState(state)
+    loseRealm(then, "it lives in the realm of the session, and this runs in another")
+    commitChange(
+      then,
+      { definitions: [...changed, ...rewritten], removed, ...open.made },
+      { session, cause: open.cause },
+    )
+    return shell.evalAside(evalId, source, options, then)
+  }
+
   /** Forgets a candidate. Gives whether there was one. */
   abandon(id: string): boolean {
     return this.#open.delete(id)
@@ -525,6 +543,11 @@ export class SessionChanges {
         resolve(end)
       })
     })
+  }
+
+  #notFound(id: string): NacreError {
+    const message = `Session '${this.#context.id}' has no candidate '${id}'; it may have been committed or abandoned.`
+    return new NacreError("candidate_not_found", message)
   }
 
   #stale(parent: number): Rejection {

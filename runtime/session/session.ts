@@ -5,7 +5,7 @@
 import type { Process, ProcessLike, StartContext } from "../../supervisor/index.ts"
 import { NacreError } from "../errors.ts"
 import type { Tenant, WorkerSlot } from "../host/worker-slot.ts"
-import { checkMilliseconds, refuseUnknown } from "../options.ts"
+import { checkMilliseconds, expectOption, refuseUnknown } from "../options.ts"
 import type { RevisionRecord } from "../module/revision.ts"
 import { Shell, callArguments } from "../shell/shell.ts"
 import type { EvalOptions, ShellContext, ShellSession } from "../shell/shell.ts"
@@ -41,6 +41,8 @@ export interface BindingCall extends Pick<EvalOptions, "timeoutMs" | "atomic" | 
   args?: unknown[]
 }
 
+export type CandidateEvalOptions = Pick<EvalOptions, "timeoutMs" | "onOutput" | "file" | "line">
+
 export type SubmittedChange = Change & Pick<EvalOptions, "timeoutMs" | "onOutput" | "signal">
 
 export interface SessionContext extends ShellContext {
@@ -52,6 +54,8 @@ export interface SessionContext extends ShellContext {
   /** The generation of that workspace's globals. */
   generationOf(workspace: string): number
   fork(session: Session, state: SessionState): Session
+  /** Throws when the system is stopping and takes no new work. */
+  checkRunning(): void
 }
 
 export interface SessionFacts {
@@ -69,21 +73,23 @@ export interface SessionFacts {
 
 /** Throws `invalid_options` naming the first option that is unknown or misshapen. */
 function checkEvalOptions(options: EvalOptions): void {
-  const { timeoutMs, atomic, signal, onOutput, file, line, principal, nested } = options
   refuseUnknown("eval", options, evalOptionNames)
+  const { timeoutMs, atomic, signal, onOutput, file, line, principal, nested } = options
   checkMilliseconds("timeoutMs", timeoutMs)
-  const expect = (isFine: boolean, name: string, what: string, value: unknown): void => {
-    if (!isFine) throw new NacreError("invalid_options", `${name} must be ${what}, not ${String(value)}.`)
-  }
-  expect(atomic === undefined || typeof atomic === "boolean", "atomic", "true or false", atomic)
-  expect(nested === undefined || typeof nested === "boolean", "nested", "true or false", nested)
+  expectOption(atomic === undefined || typeof atomic === "boolean", "atomic", "true or false", atomic)
+  expectOption(nested === undefined || typeof nested === "boolean", "nested", "true or false", nested)
   const isItsOwn = nested !== true || (atomic !== true && timeoutMs === undefined)
-  expect(isItsOwn, "nested", "without timeoutMs and atomic, since it shares the fate of the eval around it", nested)
-  expect(signal === undefined || signal instanceof AbortSignal, "signal", "an AbortSignal", signal)
-  expect(onOutput === undefined || typeof onOutput === "function", "onOutput", "a function", onOutput)
-  expect(principal === undefined || typeof principal === "string", "principal", "a string", principal)
-  expect(file === undefined || typeof file === "string", "file", "a string", file)
-  expect(line === undefined || (Number.isSafeInteger(line) && line >= 1), "line", "a whole number from 1", line)
+  expectOption(
+    isItsOwn,
+    "nested",
+    "without timeoutMs and atomic, since it shares the fate of the eval around it",
+    nested,
+  )
+  expectOption(signal === undefined || signal instanceof AbortSignal, "signal", "an AbortSignal", signal)
+  expectOption(onOutput === undefined || typeof onOutput === "function", "onOutput", "a function", onOutput)
+  expectOption(principal === undefined || typeof principal === "string", "principal", "a string", principal)
+  expectOption(file === undefined || typeof file === "string", "file", "a string", file)
+  expectOption(line === undefined || (Number.isSafeInteger(line) && line >= 1), "line", "a whole number from 1", line)
 }
 
 /** What `run` throws when the code did not end with a value. `outcome` holds everything that is known. */
@@ -187,7 +193,7 @@ export class Session implements Tenant, ShellSession {
     return this.#shell?.isParked ?? false
   }
   get isIdle(): boolean {
-    return this.#shell?.isIdle ?? true
+    return this.#starting === undefined && (this.#shell?.isIdle ?? true)
   }
   /** Whether a living realm holds the session's values. */
   get isResident(): boolean {
@@ -289,6 +295,16 @@ export class Session implements Tenant, ShellSession {
     return this.#moduleChanges.commit(candidate, options)
   }
 
+  /**
+   * Runs code as if a candidate were in force, on what the session holds now: in a realm of its own that is thrown away, also while an eval is
+   * under way. Nothing of it is kept; it can call no tools and write no globals.
+   */
+  async evaluateCandidate(candidate: string, source: string, options: CandidateEvalOptions = {}): Promise<Outcome> {
+    this.#checkOpen()
+    this.#checkEval(source, options)
+    return this.#moduleChanges.evaluate(candidate, this.#context.nextEvalId(), source, options)
+  }
+
   /** Forgets a candidate; resolves with whether there was one. */
   async abandonChange(candidate: string): Promise<boolean> {
     this.#checkOpen()
@@ -384,6 +400,7 @@ export class Session implements Tenant, ShellSession {
   /** Stops one eval, running or queued; without an id the running one. Resolves with false when nothing ran. */
   async interrupt(evalId?: string): Promise<boolean> {
     this.#checkOpen()
+    expectOption(evalId === undefined || typeof evalId === "string", "evalId", "a string", evalId)
     // In the order of the calls: an eval requested before this is under way when it is looked for.
     const shell = await (this.#starting ?? this.#shell)
     if (shell === undefined) {
@@ -395,13 +412,13 @@ export class Session implements Tenant, ShellSession {
 
   /** Forgets every binding and definition, and the realm with them. Waits for its turn behind the evals that are queued. */
   async reset(): Promise<void> {
-    this.#checkOpen()
+    this.#checkTurn("reset")
     await (await this.#ready()).reset()
   }
 
   /** A new session that starts with what this one has committed. */
   async fork(): Promise<Session> {
-    this.#checkOpen()
+    this.#checkTurn("fork")
     const shell = await this.#ready()
     return shell.operate(() => {
       const state = copyState(this.state)
@@ -412,7 +429,8 @@ export class Session implements Tenant, ShellSession {
 
   /** Names the state as it is committed now, to roll back to. A mark of the same name is replaced. */
   async mark(name: string): Promise<void> {
-    this.#checkOpen()
+    this.#checkTurn("mark")
+    expectOption(typeof name === "string", "A mark's name", "a string", name)
     const shell = await this.#ready()
     await shell.operate(() => {
       this.#marks ??= new Map()
@@ -422,7 +440,8 @@ export class Session implements Tenant, ShellSession {
 
   /** Puts the session back to a mark, as a new commit. Resolves with the names that could not come back; fails with `mark_not_found`. */
   async rollback(name: string): Promise<{ lost: string[] }> {
-    this.#checkOpen()
+    this.#checkTurn("rollback")
+    expectOption(typeof name === "string", "A mark's name", "a string", name)
     const shell = await this.#ready()
     return shell.operate(() => {
       const marked = this.#marks?.get(name)
@@ -472,7 +491,8 @@ export class Session implements Tenant, ShellSession {
     this.#isClosed = true
     this.#cancelGrace?.()
     // In the order of the calls: an eval requested before this is accepted, and ends as interrupted.
-    const shell = await (this.#starting ?? this.#shell)
+    // One that could not be started holds nothing up.
+    const shell = await (this.#starting?.catch(() => undefined) ?? this.#shell)
     await shell?.close()
     this.worker?.evict(this)
     this.#context.onClosed(this)
@@ -535,11 +555,24 @@ export class Session implements Tenant, ShellSession {
       throw new NacreError("source_too_large", `The source has ${source.length} characters; the limit is ${sourceMax}.`)
     }
     if (options !== noOptions) checkEvalOptions(options)
-    const isCalling = callingSession.getStore()?.session === sessionKey(this)
-    if (isCalling && options.nested !== true && !this.isIdle) {
-      const message = `Session '${this.id}' waits for the tool call that requests this eval; ask for \`nested: true\`, run it in another session or after the call.`
-      throw new NacreError("would_deadlock", message)
-    }
+    // One inside of an eval that may still finish is part of that.
+    if (options.nested !== true || this.#waitingEval() === undefined) this.#context.checkRunning()
+    if (options.nested === true || !this.#waitsForCaller()) return
+    const message = `Session '${this.id}' waits for the tool call that requests this eval; ask for \`nested: true\`, run it in another session or after the call.`
+    throw new NacreError("would_deadlock", message)
+  }
+
+  /** Whether this is called in a tool call of the session's own eval: what takes its turn behind that would wait for ever. */
+  #waitsForCaller(): boolean {
+    return callingSession.getStore()?.session === sessionKey(this) && !this.isIdle
+  }
+
+  /** Before what takes its turn between two evals. */
+  #checkTurn(what: string): void {
+    this.#checkOpen()
+    if (!this.#waitsForCaller()) return
+    const message = `Session '${this.id}' waits for the tool call that requests '${what}', which takes its turn between evals; request it after the call.`
+    throw new NacreError("would_deadlock", message)
   }
 
   /** The eval of this session that waits for the tool call in which this is called. */

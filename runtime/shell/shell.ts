@@ -6,7 +6,7 @@
 import { createActor } from "xstate"
 import type { Actor } from "xstate"
 import type { Clock } from "../clock.ts"
-import { NacreError, assert } from "../errors.ts"
+import { NacreError, assert, messageOf } from "../errors.ts"
 import type { Emit } from "../events.ts"
 import type { Scheduler } from "../host/scheduler.ts"
 import type { SyncAnswer, SyncCall } from "../host/host.ts"
@@ -29,7 +29,7 @@ import type { QueuedWrite } from "../wire/mutations.ts"
 import type { Rejected } from "../wire/mutations.ts"
 import type { ChangeRequest, Checkpoint, Delta, NestedEnded, RealmUpdate, WorkerOutcome } from "../wire/schema.ts"
 import { runAside } from "./aside.ts"
-import type { ChangeEnd } from "./aside.ts"
+import type { AsideEnd, ChangeEnd } from "./aside.ts"
 import { shellLogic } from "./logic.ts"
 import { NestedEvals, nestedDepthMax } from "./nested-evals.ts"
 import type { NestedRequest } from "./nested-evals.ts"
@@ -271,6 +271,40 @@ export class Shell {
     const message = { ...this.#plainMessage(evalId, source, place), checkpoint: this.#checkpoint(), change: request }
     const { commit } = this.session.state
     runAside(scheduler, this.session.tenant, message, limits.changeTimeoutMs, (end) => onEnd({ ...end, commit }))
+  }
+
+  /**
+   * Runs code on another state than the session's, in a realm that is thrown away: nothing of what it does is kept. It can call no tools and write
+   * no globals.
+   */
+  evalAside(evalId: string, source: string, options: EvalOptions, state: SessionState): Promise<Outcome> {
+    const { scheduler, limits, clock } = this.#context
+    const { kind, profile } = this.session
+    const place = { file: options.file ?? evalId, line: options.line ?? 1 }
+    const checkpoint = checkpointOf(state, { tools: [], kind, profile })
+    const message = { ...this.#plainMessage(evalId, source, place), commit: state.commit, checkpoint }
+    const outcome = emptyOutcome(evalId, "ok", state.revision)
+    const timeoutMs = options.timeoutMs ?? limits.evalTimeoutMs
+    const begunAt = clock.now()
+    return new Promise((resolve) => {
+      const end = ({ status, because, error, outcome: ended }: AsideEnd): void => {
+        outcome.status = status
+        outcome.durationMs = clock.now() - begunAt
+        if (because !== undefined) outcome.because = because
+        if (error !== undefined) outcome.error = error
+        if (ended !== undefined && status === "ok") outcome.value = valueOf(ended)
+        if (ended?.exitCode !== undefined) outcome.exitCode = ended.exitCode
+        resolve(outcome)
+      }
+      const onOutput = ({ stream, text, seq, omittedBytes }: OutputMessage): void => {
+        outcome.omittedBytes = omittedBytes
+        if (text === "") return
+        const chunk: OutputChunk = { stream, text, seq }
+        outcome.output.push(chunk)
+        this.#tell({ evalId, onOutput: options.onOutput }, chunk)
+      }
+      runAside(scheduler, this.session.tenant, message, timeoutMs === Infinity ? undefined : timeoutMs, end, onOutput)
+    })
   }
 
   /** A change was committed: the realm follows before the next eval, and an eval under way does not undo it. */
@@ -762,7 +796,7 @@ export class Shell {
       this.#context.emit({
         type: "actor.crashed",
         actor: `onOutput of ${evalId}`,
-        message: String(error),
+        message: messageOf(error),
       })
     }
   }
@@ -829,7 +863,7 @@ export class Shell {
     this.#isClosing = true
     const running = this.#running
     this.#running = undefined
-    this.#context.emit({ type: "actor.crashed", actor: `shell of ${this.session.id}`, message: String(error) })
+    this.#context.emit({ type: "actor.crashed", actor: `shell of ${this.session.id}`, message: messageOf(error) })
     if (running !== undefined) {
       this.#context.scheduler.stop(running.job, "interrupted")
       running.tools?.abortAll()

@@ -836,7 +836,7 @@ export class Resident implements NameTable {
         this.#changedDefinitions.add(name)
     }
     const changes = this.#hasPatched ? ["changes to built-ins"] : []
-    const globals = this.#mayReachGlobal ? this.realm.addedGlobals().map((name) => `globalThis.${name}`) : []
+    const globals = this.#mayReachGlobal ? this.realm.changedGlobals().map((name) => `globalThis.${name}`) : []
     return [
       ...changes,
       ...globals,
