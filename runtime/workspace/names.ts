@@ -55,6 +55,11 @@ export function checkGlobalName(name: unknown): asserts name is string {
   if (what !== undefined) throw new NacreError("name_conflict", `'${name}' is ${what} and cannot be a global.`)
 }
 
+/** Names that mean something in every session, reserved words among them. */
+export function namesOfEverySession(): string[] {
+  return [...(taken ??= takenNames()).keys()]
+}
+
 function takenNames(): Map<string, string> {
   const names = new Map<string, string>()
   // Nothing is evaluated in it: it is only looked at, and dropped.

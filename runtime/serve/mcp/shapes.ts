@@ -2,7 +2,7 @@
 //
 // They are the shapes of the protocol without what says nothing: an empty list is left out, since every word of an answer is paid for.
 // The text of an answer says the same for people and for models that are shown only text.
-import { cutText } from "./text.ts"
+import { cutText } from "../report.ts"
 import { outcomeJson } from "../json.ts"
 import type { Fields, FieldsOf } from "../schema.ts"
 import { outcome as wholeOutcome } from "../shapes.ts"

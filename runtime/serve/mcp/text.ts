@@ -1,11 +1,7 @@
 // Answers of tools as text: what a terminal would show, then a line that says where it happened and what it changed.
-import { failureText, warnings } from "../report.ts"
-import type { RevisionRecord } from "../../module/revision.ts"
+import { failureText, namesMax, namesText, recordText, warnings } from "../report.ts"
 import type { Committed, Rejected } from "../../session/changes.ts"
 import type { Outcome } from "../../session/outcome.ts"
-
-/** Names of one list that are told; the others are counted. */
-const namesMax = 20
 
 export function outcomeText(session: string, outcome: Outcome): string {
   const { status, value, exitCode, committed, evalId, ephemeral, stale, rejected, abandoned } = outcome
@@ -45,26 +41,4 @@ export function changeText(session: string, ended: (Committed & { outcome?: Outc
   if (ended.outcome !== undefined) lines.push(outcomeText(session, ended.outcome))
   else lines.push(`[session ${session}; revision ${ended.revision}]`)
   return lines.join("\n")
-}
-
-export function recordText(record: RevisionRecord): string {
-  const { revision, parent, cause, restored, changes, reinstantiated, stale, lostData, principal, reason } = record
-  const made = changes.map(({ op, key, wrapper }) => `${op} ${key}${wrapper === undefined ? "" : ` (${wrapper})`}`)
-  const facts = [`${cause}${restored === undefined ? "" : ` of ${restored}`}: ${namesText(made) || "no changes"}`]
-  if (reinstantiated.length > 0) facts.push(`made again ${namesText(reinstantiated)}`)
-  if (stale.length > 0) facts.push(`stale ${namesText(stale)}`)
-  if (lostData.length > 0) facts.push(`lost the data of ${namesText(lostData)}`)
-  if (principal !== undefined) facts.push(`by ${principal}`)
-  if (reason !== undefined) facts.push(`because ${cutText(reason, 200)}`)
-  return `revision ${revision} from ${parent}, ${facts.join("; ")}`
-}
-
-export function namesText(names: readonly string[]): string {
-  const more = names.length - namesMax
-  return [...names.slice(0, namesMax), ...(more > 0 ? [`and ${more} more`] : [])].join(", ")
-}
-
-/** The text, or its beginning with how much is missing. */
-export function cutText(text: string, max: number): string {
-  return text.length <= max ? text : `${text.slice(0, max)}… (${text.length - max} more characters)`
 }

@@ -13,7 +13,8 @@ import type { EvalOptions } from "../../shell/shell.ts"
 import type { Fields, FieldsOf } from "../schema.ts"
 import { milliseconds, profiles } from "../shapes.ts"
 import { change, changeOf, infoOf, outcome, outcomeOf, record, recordOf, sessionInfo } from "./shapes.ts"
-import { changeText, outcomeText, recordText } from "./text.ts"
+import { recordText } from "../report.ts"
+import { changeText, outcomeText } from "./text.ts"
 
 export const defaultSession = "default"
 
