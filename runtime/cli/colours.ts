@@ -38,7 +38,8 @@ const grey = colour(90, 39)
 
 /** Each has a bound, or stops where the next one could begin, so that no text takes more than time proportional to it. */
 const kinds: readonly [name: string, pattern: string, paint: (text: string) => string][] = [
-  ["string", String.raw`'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|\x60(?:[^\x60\\]|\\.)*\x60`, green],
+  // A text that was cut may end in one.
+  ["string", String.raw`'(?:[^'\\\n]|\\.)*'?|"(?:[^"\\\n]|\\.)*"?|\x60(?:[^\x60\\]|\\.)*\x60?`, green],
   ["symbol", String.raw`Symbol\([^)\n]{0,200}\)`, green],
   ["date", String.raw`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`, magenta],
   [
@@ -62,7 +63,7 @@ function colouredValue(text: string): string {
   return text.replaceAll(anyKind, (...found) => {
     const groups = found.at(-1) as Record<string, string | undefined>
     const [, , paint] = kinds.find(([name]) => groups[name] !== undefined)!
-    return paint(found[0] as string)
+    return paint(found[0])
   })
 }
 

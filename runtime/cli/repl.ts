@@ -184,9 +184,9 @@ export class Repl {
     const outcome = await session.eval(source, {
       file,
       onOutput: ({ stream, text }) => {
-        if (!isTerminal && stream === "stderr") return void errors.write(text)
         column = text.endsWith("\n") ? 0 : 1
-        this.#write(text)
+        if (!isTerminal && stream === "stderr") errors.write(text)
+        else this.#write(text)
       },
     })
     if (column > 0 && isTerminal) this.#write("\n")
@@ -277,10 +277,10 @@ export class Repl {
 
   /** Called by the line editor for a Tab, also while code runs. What it returns is put into the line, or listed at the second Tab. */
   readonly #completer = (line: string, done: (error: null, result: [string[], string]) => void): void => {
-    this.#complete(line).then(
-      (result) => done(null, result),
-      () => done(null, [[], line]),
-    )
+    void this.#complete(line)
+      .catch((): [string[], string] => [[], line])
+      // oxlint-disable-next-line promise/no-callback-in-promise -- the line editor knows no promises here
+      .then((result) => done(null, result))
   }
 
   async #complete(line: string): Promise<[string[], string]> {

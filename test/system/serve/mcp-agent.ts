@@ -62,7 +62,7 @@ export class Agent {
       await client.connect(new FirstTransport(server))
       connection = {
         tools: async () => (await client.listTools()).tools,
-        call: (name, args, options) => client.callTool({ name, arguments: args }, undefined, options as object),
+        call: (name, args, options) => client.callTool({ name, arguments: args }, undefined, options),
         close: () => client.close(),
       }
     } else {
@@ -70,8 +70,8 @@ export class Agent {
       const client = new Client(me, generation === "stateless" ? pinned : {})
       await client.connect(new StdioClientTransport(server))
       connection = {
-        tools: async () => (await client.listTools()).tools as Tool[],
-        call: (name, args, options) => client.callTool({ name, arguments: args }, options as object),
+        tools: async () => (await client.listTools()).tools,
+        call: (name, args, options) => client.callTool({ name, arguments: args }, options),
         close: () => client.close(),
       }
     }
@@ -94,7 +94,7 @@ export class Agent {
     }
     return {
       isError: result.isError ?? false,
-      text: result.content.map((it) => it.text).join("\n"),
+      text: result.content.map((part) => part.text).join("\n"),
       data: result.structuredContent ?? {},
       error: result._meta?.["nacre/error"] as Answer["error"],
     }

@@ -293,7 +293,7 @@ function evaluate(id: unknown, code: string): object {
 }
 
 const lines = (...messages: (object | string)[]): string =>
-  messages.map((it) => `${typeof it === "string" ? it : JSON.stringify(it)}\n`).join("")
+  messages.map((message) => `${typeof message === "string" ? message : JSON.stringify(message)}\n`).join("")
 
 /** The messages of an output; fails when a line is anything else. */
 const unlines = (output: string): Message[] =>

@@ -16,8 +16,8 @@ const names: Record<string, string> = {
 
 /** Colours as tags, so that they can be read. */
 const tagged = (text: string): string =>
-  text.replaceAll(sequences, (it) => {
-    const name = names[it.slice(2, -1)]
+  text.replaceAll(sequences, (sequence) => {
+    const name = names[sequence.slice(2, -1)]
     return name === undefined ? "/" : `<${name}>`
   })
 
@@ -39,7 +39,7 @@ describe("whether there are colours", () => {
 })
 
 describe("values", () => {
-  const { value } = paintFor(true)
+  const value = (text: string): string => paintFor(true).value(text)
   it.each([
     ["42", "<yellow>42/"],
     ["-1.5e-7", "<yellow>-1.5e-7/"],
@@ -58,14 +58,14 @@ describe("values", () => {
     ["2026-01-02T03:04:05.678Z", "<magenta>2026-01-02T03:04:05.678Z/"],
     ["[ <3 empty items>, 1 ]", "[ <3 empty items>, <yellow>1/ ]".replace("3", "<yellow>3/")],
     ["RangeError: 5\n    at repl:1:7", "RangeError: 5\n    at repl:1:7"],
-    ["'never closed 5", "'never closed <yellow>5/"],
+    ["'never closed 5\n6", "<green>'never closed 5/\n<yellow>6/"],
   ])("%s", (text, expected) => {
     expect(tagged(value(text))).toBe(expected)
     expect(value(text).replaceAll(sequences, "")).toBe(text)
   })
 
   it("a text that fits no pattern is itself", () => {
-    const text = `${"'".repeat(50_001)}${"[Function".repeat(5_000)}${"\\".repeat(20_000)}`
+    const text = `'${"a\\'".repeat(20_000)}\n${"'".repeat(50_001)}${"[Function".repeat(5_000)}${"\\".repeat(20_000)}`
     expect(value(text).replaceAll(sequences, "")).toBe(text)
   })
 })
