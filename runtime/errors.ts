@@ -32,7 +32,11 @@ export const errorKinds = {
     when: "The supervision tree gave up: hosts could not be kept running.",
   },
   host_unavailable: { code: -32012, retry: "same", when: "No host process became ready within its deadline." },
-  overloaded: { code: -32013, retry: "same", when: "The hosts are at their memory limit and nothing can be evicted." },
+  overloaded: {
+    code: -32013,
+    retry: "same",
+    when: "The hosts are at their memory limit and nothing can be evicted, or the checker has its maximum of requests waiting.",
+  },
   too_many_requests: {
     code: -32015,
     retry: "same",
@@ -99,6 +103,11 @@ export const errorKinds = {
   tool_not_found: { code: -32050, retry: "never", when: "Session code called a tool that the session does not have." },
   tool_timeout: { code: -32051, retry: "same", when: "A tool call did not settle within its deadline." },
   stale_parent: { code: -32060, retry: "fresh", when: "A key was changed by another change since this one began." },
+  checker_unavailable: {
+    code: -32065,
+    retry: "same",
+    when: "The process that checks types did not answer within the deadline, or ended twice under the request.",
+  },
   unsupported: { code: -32070, retry: "never", when: "The feature is not available in this profile or version." },
 } as const satisfies Record<string, KindRow>
 

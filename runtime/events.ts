@@ -30,6 +30,8 @@ export type NacreHappening =
   | { type: "transcript.shown"; workspace: string; session: string; evalId: string; text: string }
   | { type: "host.started"; host: string; pid: number }
   | { type: "host.lost"; host: string; pid: number; because: string }
+  | { type: "checker.started"; pid: number }
+  | { type: "checker.lost"; pid: number; because: string }
   /** An actor of Nacre itself crashed on a broken invariant; its supervisor decides what follows. */
   | { type: "actor.crashed"; actor: string; message: string }
 

@@ -18,6 +18,8 @@ export type { BindingCall, CandidateEvalOptions, SubmittedChange } from "./sessi
 export type { Diagnostic, Rejection, RejectionKind } from "./module/candidate.ts"
 export type { RevisionChange, RevisionRecord } from "./module/revision.ts"
 export type { EvalOptions } from "./shell/shell.ts"
+export type { QuestionOptions } from "./checker/checker.ts"
+export type { Completion, Completions, Hover, Signature, Signatures } from "./checker/declarations.ts"
 export type { Tool, ToolContext } from "./shell/tool-calls.ts"
 export type { AttachOptions, Attachment, EventListener, NacreEvent } from "./events.ts"
 export type { WorkspaceGlobals } from "./workspace/globals.ts"

@@ -2,6 +2,7 @@
 //
 //   root (one_for_one)
 //   ├ hosts     (one_for_one)  host-1 … host-N, one of them a warm spare; more while a group of its own needs them
+//   ├ checker   (one_for_one)  the process that knows types; only once something has been checked
 //   └ sessions  (one_for_one)  one shell per active session, temporary: the next message starts a fresh one on the same state
 //
 // Stopping goes the other way: sessions are drained and stopped first, then hosts. When the root gives up (hosts that cannot be kept
@@ -9,6 +10,7 @@
 import { nanoid } from "nanoid"
 import { printTree, startSupervisor, treeOf } from "../supervisor/index.ts"
 import type { ChildSpec, ProcessLike, Report, Supervisor, SupervisorSpec, TreeNode } from "../supervisor/index.ts"
+import { Checker } from "./checker/checker.ts"
 import { systemClock } from "./clock.ts"
 import type { Clock } from "./clock.ts"
 import { NacreError, assert, messageOf } from "./errors.ts"
@@ -52,6 +54,8 @@ export interface OpenOptions {
   tools?: Record<string, Tool>
   /** `process`: a host of its own, which no other session's code can take down. */
   isolation?: "shared" | "process"
+  /** What is checked before an eval runs, unless it says otherwise; default "syntax". With "types" code with type mistakes does not run. */
+  check?: "types" | "syntax"
   evalTimeoutMs?: number
   /** Milliseconds without an eval after which it is closed. Default: never. */
   idleMs?: number
@@ -68,6 +72,7 @@ const openOptionNames: readonly (keyof OpenOptions)[] = [
   "principal",
   "tools",
   "isolation",
+  "check",
   "evalTimeoutMs",
   "idleMs",
   "graceMs",
@@ -76,6 +81,8 @@ const openOptionNames: readonly (keyof OpenOptions)[] = [
 const mainWorkspace = "main"
 /** Restarts of hosts within ten seconds before the tree gives up: far above what drills do, far below a spin. */
 const hostRestarts = { intensity: 1_000, periodMs: 10_000 }
+/** Restarts of the checker: its backoff allows ten in ten seconds, so the nacre never gives up for it; who asks is told. */
+const checkerRestarts = { intensity: 100, periodMs: 10_000 }
 /** Time between looks at idle sessions and realms. */
 const idleSweepMs = 5_000
 /** Milliseconds after its last eval that an idle session's shell is kept. */
@@ -95,6 +102,7 @@ export class Nacre {
   readonly #events: EventLog
   readonly #workspaces = new Map<string, Workspace>()
   readonly #versions = new Versions()
+  readonly #checker: Checker
   readonly #livingHosts = new Set<Host>()
   readonly #active = new Set<Session>()
   readonly #context: SessionContext
@@ -131,11 +139,19 @@ export class Nacre {
           this.#emit({ type: "session.stray", session, workspace: workspaceOf(group), evalId, text }),
       },
     )
+    this.#checker = new Checker({
+      clock: this.#clock,
+      limits,
+      emit: (event) => this.#emit(event),
+      supervise: (start) => this.#startChecker(start),
+    })
     this.#context = {
       scheduler: this.#scheduler,
       limits,
       clock: this.#clock,
       emit: (event) => this.#emit(event),
+      globalNamesOf: (workspace) => this.#workspaces.get(workspace)?.globals.names() ?? [],
+      checker: this.#checker,
       generationOf: (workspace) => this.#workspaces.get(workspace)?.globals.generation ?? 0,
       nextEvalId: () => this.#evalPrefix + (++this.#evals).toString(36),
       startShell: (session, start) => this.#startShell(session, start),
@@ -204,7 +220,7 @@ export class Nacre {
 
   /** What a session was opened with is fixed: asking for something else must not silently give what is there. */
   #refuseConflicts(live: Session, options: OpenOptions, facts: SessionFacts): void {
-    const fixed = ["profile", "kind", "principal", "evalTimeoutMs", "idleMs", "graceMs"] as const
+    const fixed = ["profile", "kind", "principal", "evalTimeoutMs", "idleMs", "graceMs", "check"] as const
     const name =
       fixed.find((it) => options[it] !== undefined && live.facts[it] !== facts[it]) ??
       (options.isolation !== undefined && live.facts.group !== facts.group ? "isolation" : undefined) ??
@@ -270,6 +286,11 @@ export class Nacre {
     return this.#events.attach(listener, options)
   }
 
+  /** Internal: types of sessions' code. */
+  get checker(): Checker {
+    return this.#checker
+  }
+
   /** The supervision tree as data and as text, as it is now. */
   tree(): { root: TreeNode | undefined; text: string } {
     const root = this.#root
@@ -302,6 +323,7 @@ export class Nacre {
     }
     await Promise.all([...this.#active].map((session) => session.close()))
     for (const session of this.#registered()) await session.close()
+    this.#checker.stop()
     if (this.#root !== undefined && !hasFailed) await this.#root.stop()
     this.#scheduler.dispose()
     await this.#listener.close()
@@ -324,6 +346,23 @@ export class Nacre {
       },
       { name: "nacre", onReport: (report) => this.#onReport(report) },
     )
+  }
+
+  /** The checker's part of the tree, made at the first check. */
+  async #startChecker(start: () => ProcessLike): Promise<void> {
+    assert(this.#root !== undefined, "something is checked before the tree has started")
+    const process: ChildSpec = {
+      id: "types",
+      shutdown: hostStopMs + 1_000,
+      backoff: { minMs: 10, maxMs: 1_000 },
+      start,
+    }
+    const answer = await this.#root.startChild({
+      id: "checker",
+      type: "supervisor",
+      start: (context) => startSupervisor({ ...checkerRestarts, children: [process] }, context),
+    })
+    if (!answer.ok) throw new NacreError("internal", "The checker could not be supervised.", { cause: answer })
   }
 
   #supervisorSpec(id: "hosts" | "sessions", spec: SupervisorSpec): ChildSpec {
@@ -505,7 +544,13 @@ export class Nacre {
 
   #factsOf(options: OpenOptions): SessionFacts {
     refuseUnknown("open", options, openOptionNames)
-    const { kind = "unknown", workspace = mainWorkspace, profile = "standard", isolation = "shared" } = options
+    const {
+      kind = "unknown",
+      workspace = mainWorkspace,
+      profile = "standard",
+      isolation = "shared",
+      check = "syntax",
+    } = options
     checkWorkspace(workspace)
     const id = options.id ?? newSessionId()
     if (typeof id !== "string" || id === "" || id.length > 256 || !isPlainValue(id)) {
@@ -516,6 +561,7 @@ export class Nacre {
     expectOption(isolation === "shared" || isolation === "process", "isolation", "one of shared, process", isolation)
     const { principal } = options
     expectOption(principal === undefined || typeof principal === "string", "principal", "a string", principal)
+    expectOption(check === "types" || check === "syntax", "check", "one of types, syntax", check)
     checkMilliseconds("evalTimeoutMs", options.evalTimeoutMs)
     checkMilliseconds("idleMs", options.idleMs)
     checkMilliseconds("graceMs", options.graceMs)
@@ -532,6 +578,7 @@ export class Nacre {
       evalTimeoutMs: options.evalTimeoutMs ?? (interactive ? Infinity : this.limits.evalTimeoutMs),
       idleMs: options.idleMs,
       graceMs: options.graceMs,
+      check,
     }
   }
 

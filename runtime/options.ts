@@ -51,6 +51,12 @@ export interface Limits {
   hostSilenceMs: number
   /** Milliseconds that `stop` lets running evals finish before it interrupts them. */
   drainMs: number
+  /** Milliseconds that a check of types, a completion and the like may take, with their waiting. A checked body edit takes 10 ms, a first check 1 s. */
+  checkTimeoutMs: number
+  /** Checks that may wait for the checker. At 10 ms each the last of them is answered within seconds. */
+  checksWaitingMax: number
+  /** Resident bytes of the checker above which it is killed. It has 150 MB with TypeScript loaded, and 60 KB for a definition it has looked at. */
+  checkerMemoryBytesMax: number
   /** Milliseconds a computing eval may stand still after an interrupt before its thread is terminated: lets a short stretch end by itself. */
   interruptGraceMs: number
   /** Milliseconds a thread may take to stop before its host is killed (a long native call cannot be interrupted). */
@@ -76,6 +82,9 @@ export const defaultLimits: Limits = {
   hostStartTimeoutMs: 20_000,
   hostSilenceMs: 5_000,
   drainMs: 5_000,
+  checkTimeoutMs: 15_000,
+  checksWaitingMax: 256,
+  checkerMemoryBytesMax: 1024 * 1024 * 1024,
   interruptGraceMs: 5,
   threadStopMs: 250,
 }
@@ -109,7 +118,7 @@ export function resolveLimits(given: Partial<Limits> = {}): Limits {
 }
 
 /** Options of the design that later versions bring; naming them says so, instead of ignoring what was asked for. */
-const comingOptions = new Set(["profiles", "preludes", "store", "logger", "check", "commit"])
+const comingOptions = new Set(["profiles", "preludes", "store", "logger", "commit"])
 
 /**
  * Throws for the first option of `given` that is not among `known`, since a misspelt one must not be a default in disguise: `unsupported` for

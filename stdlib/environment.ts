@@ -7,6 +7,20 @@
 import { bindCell, Cell, restoreCell, savedOf, unbindCell } from "./cell.ts"
 import type { CellOwner, CellState, FreeValue, Saved } from "./cell.ts"
 import { cleanError } from "./messages.ts"
+import { classRecord, keyOf, stampClass } from "./classes.ts"
+import {
+  applyDecorators,
+  boundMember,
+  callPrivate,
+  decoratedState,
+  initField,
+  runClassExtras,
+  runFieldExtras,
+  runInstanceExtras,
+  runStaticExtras,
+} from "./decorators.ts"
+import { Resources } from "./disposal.ts"
+import type { Redefinition } from "./moves.ts"
 import { constructionMode, registerPrivates } from "./privates.ts"
 import {
   accessorPartOf,
@@ -155,6 +169,8 @@ export class Environment implements CellOwner {
   readonly #touched: Cell[] = newList()
   #touchedCount = 0
   #size = 0
+  /** Classes that took the place of others since this was last asked. */
+  #redefinitions: Redefinition[] = newList()
   /** `_` and `_error`: names of the session but no bindings. */
   lastValue: unknown = undefined
   lastError: unknown = undefined
@@ -183,6 +199,27 @@ export class Environment implements CellOwner {
       meta: { __proto__: null },
       stamp: stampFunction,
       stampAccessors,
+      stampClass,
+      fields: (name: string, made: object, missing: string[], filled: Redefinition["filled"]) => {
+        this.#redefine(name, this.readAtStart(name)?.value, made, missing, filled)
+      },
+      lowered: {
+        __proto__: null,
+        state: decoratedState,
+        key: keyOf,
+        apply: applyDecorators,
+        init: initField,
+        extra: runFieldExtras,
+        extras: runInstanceExtras,
+        statics: runStaticExtras,
+        finish: runClassExtras,
+        call: callPrivate,
+        bound: boundMember,
+        env: () => new Resources(),
+        declared: (name: string, made: unknown) => this.#redefine(name, this.readAtStart(name)?.value, made),
+      },
+      keys: newList,
+      key: keyOf,
       accessor: accessorPartOf,
       privates: registerPrivates,
       construction: constructionMode,
@@ -330,6 +367,38 @@ export class Environment implements CellOwner {
       }
     }
     return names
+  }
+
+  /** Classes that took the place of others in the eval that has just ended; one whose statement was never reached did not. */
+  takeRedefinitions(): readonly Redefinition[] {
+    const noted = this.#redefinitions
+    if (noted.length === 0) return nothing
+    this.#redefinitions = newList()
+    const taken: Redefinition[] = newList()
+    for (let at = noted.length - 1; at >= 0; at--) {
+      const { name, to } = noted[at]!
+      // One may have taken the place of the next.
+      let isInForce = this.read(name) === to
+      for (let later = 0; later < taken.length; later++) isInForce ||= taken[later]!.from === to
+      if (!isInForce) continue
+      for (let index = taken.length; index > 0; index--) taken[index] = taken[index - 1]!
+      taken[0] = noted[at]!
+    }
+    return taken
+  }
+
+  /** A class took the place of another; `filled` are fields that can be put on instances of that. */
+  #redefine(
+    name: string,
+    from: unknown,
+    to: unknown,
+    missing: readonly string[] = nothing,
+    filled: Redefinition["filled"] = nothing,
+  ): void {
+    if (typeof from !== "function" || typeof to !== "function" || from === to) return
+    if (classRecord(from) === undefined || classRecord(to) === undefined) return
+    for (let at = 0; at < this.#redefinitions.length; at++) if (this.#redefinitions[at]!.to === to) return
+    arrayPush(this.#redefinitions, { name, from, to, missing, filled })
   }
 
   // Definitions
@@ -491,6 +560,7 @@ export class Environment implements CellOwner {
     const { definition } = run.pending[name]!
     run.reached[index] = true
     const wasDefined = this.#definitions[name] !== undefined
+    this.#redefine(name, this.readAtStart(name)?.value, definition.value)
     this.#define(definition)
     if (wasDefined) arrayPush(run.redefined, name)
     if (wasDefined) this.#rebuildDependents(run, name)
@@ -528,6 +598,7 @@ export class Environment implements CellOwner {
         const name = group.names[member]!
         const definition = this.#definitions[name]
         if (definition?.group !== group) continue
+        this.#redefine(name, definition.value, values[member])
         definition.value = values[member]
         bindCell(this.cell(name), "definition", values[member])
         this.#options.onDefined?.(name, values[member])

@@ -23,6 +23,7 @@ import { makeAbortClasses } from "./abort.ts"
 import { opNow, opRandom, opTimeOrigin, opUrl } from "./bridge.ts"
 import type { Bridge } from "./bridge.ts"
 import { makeConsole } from "./console.ts"
+import { SuppressedErrorOf } from "./disposal.ts"
 import type { LazyGlobals } from "./lazy-globals.ts"
 import type { TextOf } from "./preview.ts"
 import { makeTextClasses } from "./text-coding.ts"
@@ -41,12 +42,14 @@ export interface RealmServices {
 export function installGlobals(bridge: Bridge, timers: RealmTimers, services: RealmServices, lazy: LazyGlobals): void {
   deleteOwn(realmGlobal, "console")
   deleteOwn(realmGlobal, "WebAssembly")
-  // Worker threads share no memory with sessions, and waiting would freeze every neighbour.
-  if (services.profile === "minimal") return
   const define = (name: string, value: unknown): void => {
     const attributes = { __proto__: null, value, writable: true, enumerable: false, configurable: true }
     defineOwn(realmGlobal, name, attributes)
   }
+  // The language's own, where the engine does not have it yet.
+  define("SuppressedError", SuppressedErrorOf)
+  // Worker threads share no memory with sessions, and waiting would freeze every neighbour.
+  if (services.profile === "minimal") return
   define("console", makeConsole(bridge, services.textOf))
   define("setTimeout", function setTimeout(callback: unknown, ms?: unknown) {
     return timers.set(callback, ms, listOf(arguments, 2), false)

@@ -42,9 +42,12 @@ import { recordAttributes } from "./attribute-record.ts"
 import { hideInserted } from "./function-text.ts"
 import { captureIntrinsics, type IntrinsicPlan } from "./intrinsic-references.ts"
 import { LazyGlobals } from "./lazy-globals.ts"
+import { addInitializer } from "./decorators.ts"
 import { defaultPreviewLimits, preview } from "./preview.ts"
+import { moveInstances, privatesPair, type Moved, type PrivatesPair } from "./moves.ts"
 import { OwnBindings } from "./own-bindings.ts"
 import {
+  canStandAside,
   constructPrivates,
   privatesOfPrototype,
   privatesOnChain,
@@ -60,9 +63,10 @@ import type { ScopeDescriptor, Skeleton, SkeletonMaker, SourceRecord } from "./s
 import { RealmTimers } from "./timers.ts"
 import { RealmTools, toolError } from "./tools.ts"
 import { makeWorkspace } from "./workspace.ts"
+import { privateLabel } from "../runtime/wire/values/decode-closures.ts"
 import { decodeBindings, decodeValue } from "../runtime/wire/values/decode.ts"
 import { encodeValue } from "../runtime/wire/values/encode.ts"
-import { encodeBindings } from "../runtime/wire/values/groups.ts"
+import { encodeBindings, reachedFrom } from "../runtime/wire/values/groups.ts"
 import type { Activation, Constructed, DecodeHooks, EncodeHooks } from "../runtime/wire/values/hooks.ts"
 
 /** Encoded bytes of the arguments of one tool call. */
@@ -198,13 +202,20 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
       return travelling === undefined ? undefined : `s:${travelling}`
     },
   }
+  /** While instances of a class that was declared again wait to be made again. */
+  let pairing: PrivatesPair | undefined
   // For values that leave the session: a name of this realm means nothing where they go, so what only a name could stand for stays.
   /** Bindings keep functions: their sources are committed with them. */
   const bindingHooks: EncodeHooks = {
     referenceOf: encodeHooks.referenceOf,
     classOf: encodeHooks.classOf!,
     keepsClosures: true,
-    privatesOf: (prototype) => privatesOnChain(prototype, nameOfClass, isRecordedProxy),
+    privatesOf(prototype) {
+      const found = privatesOnChain(prototype, nameOfClass, isRecordedProxy)
+      if (found === undefined || pairing === undefined) return found
+      for (let at = 0; at < found.length; at++) found[at] = pairing(found[at]!)
+      return found
+    },
   }
   const leavingHooks: EncodeHooks = {
     referenceOf: () => undefined,
@@ -250,24 +261,25 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
   }
 
   /** Private names by class, as `construct` was asked for them. */
-  function constructed(classNames: readonly string[]): Constructed | undefined {
-    const found: ReturnType<typeof privatesOfPrototype>[] = newList()
-    for (let index = 0; index < classNames.length; index++) {
-      const prototype = decodeHooks.prototypeOf!(classNames[index]!)
+  function constructed(classList: readonly unknown[]): Constructed | undefined {
+    const found: NonNullable<ReturnType<typeof privatesOfPrototype>>[] = newList()
+    for (let index = 0; index < classList.length; index++) {
+      const given = classList[index]
+      const prototype = typeof given === "string" ? decodeHooks.prototypeOf!(given) : prototypeOfClass(given)
       const known = prototype === undefined ? undefined : privatesOfPrototype(prototype)
-      if (known === undefined || !known.isOpen) {
-        unresolved = `the private names of ${classNames[index]!}`
+      if (known === undefined || !known.isOpen || !canStandAside(known)) {
+        unresolved = `the private names of ${typeof given === "string" ? given : "a class"}`
         return undefined
       }
       found[index] = known
     }
     return {
-      object: constructPrivates(found as NonNullable<(typeof found)[number]>[]),
+      object: constructPrivates(found),
       set(wanted, value) {
         for (let index = 0; index < found.length; index++) {
           const { names, write } = found[index]!
           for (let at = 0; at < names.length; at++) {
-            if (`${classNames[index]!}.#${names[at]!}` === wanted) {
+            if (privateLabel(classList, index, names[at]!) === wanted) {
               write(this.object, at, value)
               return
             }
@@ -278,13 +290,18 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
     }
   }
 
+  function prototypeOfClass(made: unknown): object | undefined {
+    return typeof made === "function" ? (descriptorOf(made, "prototype")?.value as object | undefined) : undefined
+  }
+
   function activationOf(source: KnownSource, scope: number, skeleton: Skeleton): Activation {
     const missing = (what: string): undefined => {
       unresolved = `${what} of source ${source.record.id}`
     }
     const names = source.names[scope] ?? newList<string>()
     return {
-      functionOf: (number) => (hasOwn(skeleton.f, number) ? skeleton.f[number]!() : missing(`function ${number}`)),
+      functionOf: (number, keys) =>
+        hasOwn(skeleton.f, number) ? skeleton.f[number]!(keys) : missing(`function ${number}`),
       scopeOf: (number, self) =>
         hasOwn(skeleton.s, number)
           ? activationOf(source, number, applyFunction(skeleton.s[number], self, newList()) as Skeleton)
@@ -395,6 +412,7 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
   })
   const tools = new RealmTools(bridge, encodeArguments)
   name("BindingsView", BindingsView)
+  name("addInitializer", addInitializer)
   name("Workspace", workspace.Workspace)
   name("Workspace.globals", workspace.globalsView)
   name("Workspace.classes", workspace.classesView)
@@ -783,6 +801,25 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
         names[names.length] = found
       })
       return names
+    },
+    /** Moves the instances that locals hold of classes which this eval declared again; `undefined` when there was none. */
+    moveInstances(): Moved | undefined {
+      const redefinitions = environment.takeRedefinitions()
+      if (redefinitions.length === 0) return undefined
+      const entries: { name: string; value: unknown }[] = []
+      environment.forEachLocal((found, value) => arrayPush(entries, { name: found, value }))
+      const { reached, ephemeral } = reachedFrom(entries, bindingHooks)
+      const moved = moveInstances(redefinitions, reached, (binding) => {
+        for (let at = 0; at < ephemeral.length; at++) if (ephemeral[at]!.name === binding) return true
+        return false
+      })
+      if (moved.remade.length > 0) pairing = privatesPair(redefinitions)
+      return moved
+    },
+    /** The instances that had to be made again were. */
+    endMove(): void {
+      pairing = undefined
+      environment.settle()
     },
     /** Encodes these locals. */
     encode(names: readonly string[]) {

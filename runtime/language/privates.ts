@@ -15,7 +15,7 @@ export class PrivateClasses {
   constructor(edits: Edits, analysis: Analysis, marker: string) {
     this.#edits = edits
     this.#marker = marker
-    this.#classes = analysis.classes
+    this.#classes = analysis.classes.filter(({ brand }) => brand !== "")
   }
 
   /** The variables that the edits need at the head of a factory or of the statements. */
@@ -56,13 +56,13 @@ export class PrivateClasses {
     return mark + text + mark
   }
 
-  #registration({ names, brand, isOpen }: ClassSite): string {
+  #registration({ names, brand, isOpen, isDerived, privateShape }: ClassSite): string {
     const [object, key, value] = [`${this.#marker}7`, `${this.#marker}8`, `${this.#marker}9`]
     const reads = names.map((name, at) => `case ${at}:return ${object}.#${name};`).join("")
     const writes = names.map((name, at) => `case ${at}:${object}.#${name}=${value};break;`).join("")
     return (
       `${this.#marker}3p(this,${JSON.stringify(names)},(${object},${key})=>{switch(${key}){${reads}}},` +
-      `(${object},${key},${value})=>{switch(${key}){${writes}}},${object}=>#${brand} in ${object},${isOpen})`
+      `(${object},${key},${value})=>{switch(${key}){${writes}}},${object}=>#${brand} in ${object},${isOpen},${isDerived},${JSON.stringify(privateShape)})`
     )
   }
 }

@@ -94,6 +94,28 @@ const page = {
 
 const sessionId = { type: "string", min: 1, max: 256 } as const
 
+/** A text that is being written, and a place in it. */
+const writing = {
+  code: { type: "string", max: 1024 * 1024, doc: "The text, which need not be finished. Nothing of it runs." },
+  offset: {
+    type: "integer",
+    min: 0,
+    optional: true,
+    doc: "The place, in UTF-16 units from its begin; default its end.",
+  },
+} as const satisfies Fields
+
+const range = {
+  start: { type: "integer", doc: "Offset in the text." },
+  end: { type: "integer", doc: "Offset after it." },
+} as const satisfies Fields
+
+const check = {
+  oneOf: ["types", "syntax"],
+  optional: true,
+  doc: "What is checked before code runs. With `types`, code with type mistakes ends as `invalid`.",
+} as const
+
 const opening = {
   kind: {
     oneOf: sessionKinds,
@@ -112,6 +134,7 @@ const opening = {
     optional: true,
     doc: "Milliseconds an eval may take unless it says otherwise; null for none.",
   },
+  check,
 } as const satisfies Fields
 
 function method<const P extends Fields>(row: Row<P>): Method {
@@ -174,6 +197,7 @@ export const methods: Readonly<Record<string, Method>> = {
       file: { type: "string", max: 4096, optional: true, doc: "Its name in error positions; default the eval's id." },
       line: { type: "integer", min: 1, optional: true, doc: "The number of its first line; default 1." },
       timeoutMs: { ...milliseconds, optional: true, doc: "Milliseconds from when the code begins; null for none." },
+      check,
       atomic: { type: "boolean", optional: true, doc: "On any status but `ok` the session is as it was before." },
       stream: {
         type: "boolean",
@@ -191,6 +215,7 @@ export const methods: Readonly<Record<string, Method>> = {
       if (params.line !== undefined) options.line = params.line
       if (params.timeoutMs !== undefined) options.timeoutMs = params.timeoutMs ?? Infinity
       if (params.atomic !== undefined) options.atomic = params.atomic
+      if (params.check !== undefined) options.check = params.check
       if (params.stream ?? true) options.onOutput = (chunk) => connection.sendOutput(session.id, request.id, chunk)
       const ended = session.eval(params.code, options)
       return outcomeJson(await connection.evaluating(session, request.id, ended), { data: params.data ?? true })
@@ -267,6 +292,78 @@ export const methods: Readonly<Record<string, Method>> = {
       // The parser is native and takes a while to load: only for those who ask.
       const { completeness } = await import("../language/completeness.ts")
       return completeness(code)
+    },
+  }),
+
+  complete: method({
+    doc: "Names that may stand at a place of a text that is being written: those of the session, of its workspace and of the language, or the members of what stands before a dot. Answers while evals run.",
+    params: writing,
+    result: {
+      fields: {
+        ...range,
+        items: {
+          list: {
+            fields: {
+              name: { type: "string", doc: "What to write from `start` to `end`." },
+              kind: { type: "string", doc: "`function`, `const`, `local`, `property`, `keyword`, …" },
+            },
+          },
+          doc: "Those of the session first.",
+        },
+        isCut: { type: "boolean", doc: "There are more." },
+      },
+    },
+    fails: ["checker_unavailable", "overloaded", "source_too_large"],
+    needs: "opens",
+    handle: ({ code, offset }, { session, request }) =>
+      session.complete(code, offset ?? code.length, { signal: request.signal }),
+  }),
+
+  inspect: method({
+    doc: "What stands at a place of a text: the declaration of the name there, and what the call around it takes. Answers while evals run.",
+    params: writing,
+    result: {
+      fields: {
+        name: {
+          fields: {
+            ...range,
+            text: { type: "string", doc: "Its declaration." },
+            documentation: { type: "string", doc: "May be empty." },
+          },
+          optional: true,
+          doc: "Missing when no name stands there.",
+        },
+        calls: {
+          list: {
+            fields: {
+              text: { type: "string", doc: "The whole signature." },
+              documentation: { type: "string", doc: "May be empty." },
+              parameters: {
+                list: {
+                  fields: {
+                    text: { type: "string", doc: "Its declaration." },
+                    documentation: { type: "string", doc: "May be empty." },
+                  },
+                },
+                doc: "In their order.",
+              },
+            },
+          },
+          doc: "Signatures of the call around the place; empty when there is none.",
+        },
+        active: { type: "integer", doc: "Which of `calls` fits what is written so far." },
+        parameter: { type: "integer", doc: "Which of its parameters is being written." },
+      },
+    },
+    fails: ["checker_unavailable", "overloaded", "source_too_large"],
+    needs: "opens",
+    handle: async ({ code, offset = code.length }, { session, request }) => {
+      const options = { signal: request.signal }
+      const [name, { items: calls, active, parameter }] = await Promise.all([
+        session.inspect(code, offset, options),
+        session.signature(code, offset, options),
+      ])
+      return name === undefined ? { calls, active, parameter } : { name, calls, active, parameter }
     },
   }),
 
@@ -446,6 +543,8 @@ export const notifications = {
           "session.stray",
           "host.started",
           "host.lost",
+          "checker.started",
+          "checker.lost",
           "actor.crashed",
           "waiting",
         ],
@@ -476,8 +575,8 @@ export const notifications = {
       },
       commit: { type: "integer", optional: true, doc: "Of `bindings.changed`: the session's commit after it." },
       host: { type: "string", optional: true, doc: "Of `host.*`." },
-      pid: { type: "integer", optional: true, doc: "Of `host.*`." },
-      because: { type: "string", optional: true, doc: "Of `host.lost` and `bindings.changed`: why." },
+      pid: { type: "integer", optional: true, doc: "Of `host.*` and `checker.*`." },
+      because: { type: "string", optional: true, doc: "Of `*.lost` and `bindings.changed`: why." },
       actor: { type: "string", optional: true, doc: "Of `actor.crashed`." },
       message: { type: "string", optional: true, doc: "Of `actor.crashed`." },
       requests: { type: "integer", optional: true, doc: "Of `waiting`: how many are under way." },
@@ -507,6 +606,7 @@ export function openOptions(given: FieldsOf<typeof opening>): OpenOptions {
   if (given.kind !== undefined) options.kind = given.kind
   if (given.profile !== undefined) options.profile = given.profile
   if (given.principal !== undefined) options.principal = given.principal
+  if (given.check !== undefined) options.check = given.check
   if (given.graceMs !== undefined) options.graceMs = given.graceMs ?? Infinity
   if (given.evalTimeoutMs !== undefined) options.evalTimeoutMs = given.evalTimeoutMs ?? Infinity
   return options

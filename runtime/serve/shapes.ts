@@ -90,7 +90,10 @@ export const outcome = {
     },
     doc: "Queued writes that could not be applied.",
   },
-  stale: { ...strings, doc: "Bindings that hold a copy of a definition which has changed." },
+  stale: {
+    ...strings,
+    doc: "Bindings that hold a copy of a definition which has changed, or instances of a class that was declared again and that could not move to it, with the reason.",
+  },
   lost: { ...strings, doc: "Bindings whose values went with a process." },
   ephemeral: { ...strings, doc: "Bindings that only a process holds; they are lost when it ends." },
   abandoned: {

@@ -11,10 +11,13 @@ import { Shell, callArguments } from "../shell/shell.ts"
 import type { EvalOptions, ShellContext, ShellSession } from "../shell/shell.ts"
 import { callingSession, sessionKey } from "../shell/tool-calls.ts"
 import type { Tool } from "../shell/tool-calls.ts"
+import type { Checker, QuestionOptions } from "../checker/checker.ts"
+import type { Completions, Hover, Signatures } from "../checker/declarations.ts"
 import type { RealmUpdate } from "../wire/schema.ts"
 import { encodeForSession } from "../wire/values/embedder.ts"
 import { SessionBindings } from "./bindings.ts"
-import type { Outcome } from "./outcome.ts"
+import { SessionChecks } from "./checks.ts"
+import type { ErrorRecord, Outcome } from "./outcome.ts"
 import { SessionChanges } from "./changes.ts"
 import type { Change, Committed, ExportedRevision, Proposed, Rejected, UnwrapChange, WrapChange } from "./changes.ts"
 import { SessionState, copyState, historySince, loseRealm, restoreState, takeChanges } from "./state.ts"
@@ -31,6 +34,7 @@ const evalOptionNames: readonly (keyof EvalOptions & string)[] = [
   "line",
   "principal",
   "nested",
+  "check",
 ]
 
 const noOptions: EvalOptions = {}
@@ -53,6 +57,9 @@ export interface SessionContext extends ShellContext {
   nextEvalId(): string
   /** The generation of that workspace's globals. */
   generationOf(workspace: string): number
+  /** Names of that workspace's globals. */
+  globalNamesOf(workspace: string): readonly string[]
+  readonly checker: Checker
   fork(session: Session, state: SessionState): Session
   /** Throws when the system is stopping and takes no new work. */
   checkRunning(): void
@@ -69,6 +76,8 @@ export interface SessionFacts {
   readonly evalTimeoutMs: number | undefined
   readonly idleMs: number | undefined
   readonly graceMs: number | undefined
+  /** Of its evals, where they do not say. */
+  readonly check: "types" | "syntax"
 }
 
 /** Throws `invalid_options` naming the first option that is unknown or misshapen. */
@@ -90,6 +99,9 @@ function checkEvalOptions(options: EvalOptions): void {
   expectOption(principal === undefined || typeof principal === "string", "principal", "a string", principal)
   expectOption(file === undefined || typeof file === "string", "file", "a string", file)
   expectOption(line === undefined || (Number.isSafeInteger(line) && line >= 1), "line", "a whole number from 1", line)
+  const { check } = options
+  expectOption(check === undefined || check === "types" || check === "syntax", "check", "types or syntax", check)
+  expectOption(nested !== true || check !== "types", "nested", "without check, since its eval has begun", nested)
 }
 
 /** What `run` throws when the code did not end with a value. `outcome` holds everything that is known. */
@@ -133,6 +145,7 @@ export class Session implements Tenant, ShellSession {
   apart = 0
   usedAt = 0
   #lostSince: string[] | undefined
+  #checks: SessionChecks | undefined
 
   constructor(facts: SessionFacts, context: SessionContext, state?: SessionState) {
     this.facts = facts
@@ -244,7 +257,75 @@ export class Session implements Tenant, ShellSession {
     if (options.timeoutMs === undefined && this.facts.evalTimeoutMs !== undefined) {
       options = { ...options, timeoutMs: this.facts.evalTimeoutMs }
     }
-    return shell.eval(evalId, source, options)
+    if (options.check === undefined && this.facts.check === "types") options = { ...options, check: "types" }
+    const outcome = shell.eval(evalId, source, options)
+    if (this.#checks === undefined && options.check !== "types") return outcome
+    // Before the next eval of this session is checked, which is after this one has ended.
+    return outcome.then((it) => {
+      this.#checks?.note(it)
+      return it
+    })
+  }
+
+  /** Internal: for the shell, before code with `check: "types"` runs. */
+  checkTypes(
+    evalId: string,
+    source: string,
+    options: EvalOptions,
+    signal: AbortSignal,
+  ): Promise<ErrorRecord | undefined> {
+    const { file = evalId, line = 1 } = options
+    return this.#known().check(evalId, source, { file, line }, { signal })
+  }
+
+  #known(): SessionChecks {
+    const { facts, profile, workspace } = this
+    this.#checks ??= new SessionChecks({
+      checker: this.#context.checker,
+      key: sessionKey(facts),
+      profile,
+      state: () => this.state,
+      globalNames: () => this.#context.globalNamesOf(workspace),
+    })
+    return this.#checks
+  }
+
+  /**
+   * Names that may stand at an offset of a text that is being written, with what they replace: those of the session, of its workspace and of the
+   * language, or the members of what stands before a dot. Types come from the checker; nothing of the text runs, and an eval that runs
+   * is not waited for. Rejects with `checker_unavailable`, `overloaded`.
+   */
+  async complete(text: string, offset = text.length, options?: QuestionOptions): Promise<Completions> {
+    this.#checkOpen()
+    this.#checkText(text, offset)
+    return this.#known().complete(text, offset, options)
+  }
+
+  /** What the name at an offset of a text is: its declaration and its documentation; `undefined` when none stands there. */
+  async inspect(text: string, offset = 0, options?: QuestionOptions): Promise<Hover | undefined> {
+    this.#checkOpen()
+    this.#checkText(text, offset)
+    return this.#known().hover(text, offset, options)
+  }
+
+  /** What the call around an offset of a text takes. Without items when there is none. */
+  async signature(text: string, offset = text.length, options?: QuestionOptions): Promise<Signatures> {
+    this.#checkOpen()
+    this.#checkText(text, offset)
+    return this.#known().signature(text, offset, options)
+  }
+
+  #checkText(text: unknown, offset: unknown): void {
+    if (typeof text !== "string")
+      throw new NacreError("invalid_options", `The text must be a string, not ${typeof text}.`)
+    const { sourceMax } = this.#context.limits
+    if (text.length > sourceMax)
+      throw new NacreError("source_too_large", `The text has ${text.length} characters; the limit is ${sourceMax}.`)
+    if (!Number.isSafeInteger(offset) || (offset as number) < 0 || (offset as number) > text.length)
+      throw new NacreError(
+        "invalid_options",
+        `The offset must be within the text, 0 to ${text.length}, not ${String(offset)}.`,
+      )
   }
 
   /** As `eval`, for callers who want the value: resolves with it, or rejects with an `EvalFailure` that carries the outcome. */
@@ -495,6 +576,7 @@ export class Session implements Tenant, ShellSession {
     const shell = await (this.#starting?.catch(() => undefined) ?? this.#shell)
     await shell?.close()
     this.worker?.evict(this)
+    this.#checks?.forget()
     this.#context.onClosed(this)
   }
 

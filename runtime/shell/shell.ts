@@ -13,7 +13,7 @@ import type { SyncAnswer, SyncCall } from "../host/host.ts"
 import type { EvalRequest, Job, OutputMessage, Tenant, ToolCall } from "../host/worker-slot.ts"
 import type { Limits } from "../options.ts"
 import { emptyOutcome } from "../session/outcome.ts"
-import type { Outcome, OutputChunk, OutcomeReason } from "../session/outcome.ts"
+import type { ErrorRecord, Outcome, OutputChunk, OutcomeReason } from "../session/outcome.ts"
 import {
   checkpointOf,
   commitDelta,
@@ -52,6 +52,13 @@ export interface ShellSession {
   readonly updates: RealmUpdate[]
   /** The generation of its workspace's globals; 0 or missing while there never was one. */
   readonly generation?: number
+  /** Whether code may run, by its types: what is wrong with it, or `undefined`. */
+  checkTypes?(
+    evalId: string,
+    source: string,
+    options: EvalOptions,
+    signal: AbortSignal,
+  ): Promise<ErrorRecord | undefined>
 }
 
 export interface ShellContext {
@@ -84,6 +91,8 @@ export interface EvalOptions {
    * one's fate: no time limit or `atomic` of its own, and stopping either stops both. Elsewhere it changes nothing.
    */
   nested?: boolean
+  /** `types`: TypeScript's check comes first, and code with mistakes ends as `invalid`; nothing of it runs. Default: the session's, else `syntax`. */
+  check?: "types" | "syntax"
 }
 
 /** Writes that one eval may have queued, and their bytes together. */
@@ -133,6 +142,8 @@ interface Running {
   globals: string[] | undefined
   /** Made when an eval is first asked to run inside of it. */
   nested: NestedEvals | undefined
+  /** Its types are being checked; nothing has been sent anywhere. */
+  checking: AbortController | undefined
   /** The commit and the revision that it runs on. */
   commit: number
   revision: number
@@ -462,11 +473,36 @@ export class Shell {
       overtaken: new Set(),
       globals: undefined,
       nested: undefined,
+      checking: undefined,
       commit: this.session.state.commit,
       revision: this.session.state.revision,
       end: undefined,
       ended: undefined,
     }
+    if (request.options.check === "types" && this.session.checkTypes !== undefined) this.#checkFirst(this.#running)
+    else this.#submit(this.#running)
+  }
+
+  /** Submits the eval when its types are right; else it ends as `invalid`, also when nobody can say. */
+  #checkFirst(running: Running): void {
+    const { request } = running
+    const stop = (running.checking = new AbortController())
+    const ended = (error: ErrorRecord | undefined): void => {
+      if (this.#running !== running || running.end !== undefined) return
+      running.checking = undefined
+      if (error === undefined) return this.#submit(running)
+      running.end = () => Object.assign(this.#outcomeOf(running, "invalid"), { error })
+      this.#actor.send({ type: "ENDED" })
+    }
+    const { evalId, source, options } = request
+    const checked = this.session.checkTypes!(evalId, source, options, stop.signal).catch((error: unknown) => {
+      const { kind, message } = error as NacreError
+      return { name: "NacreError", message, kind, stack: [], spans: [], rendered: `NacreError: ${message}` }
+    })
+    void checked.then((error) => ended(error))
+  }
+
+  #submit({ request, job }: Running): void {
     try {
       this.#context.scheduler.submit(job)
     } catch (error) {
@@ -515,7 +551,13 @@ export class Shell {
 
   stopCurrent(): void {
     const running = this.#running
-    if (running !== undefined && running.end === undefined) this.#context.scheduler.stop(running.job, "interrupted")
+    if (running === undefined || running.end !== undefined) return
+    if (running.checking === undefined) return this.#context.scheduler.stop(running.job, "interrupted")
+    running.checking.abort()
+    const because = this.#stopBecause
+    running.end = () => Object.assign(this.#outcomeOf(running, "interrupted"), because && { because })
+    // The state must be left by the event that the machine waits for.
+    queueMicrotask(() => this.#actor.send({ type: "ENDED" }))
   }
 
   release(): void {
@@ -865,7 +907,8 @@ export class Shell {
     this.#running = undefined
     this.#context.emit({ type: "actor.crashed", actor: `shell of ${this.session.id}`, message: messageOf(error) })
     if (running !== undefined) {
-      this.#context.scheduler.stop(running.job, "interrupted")
+      if (running.checking === undefined) this.#context.scheduler.stop(running.job, "interrupted")
+      running.checking?.abort()
       running.tools?.abortAll()
       running.nested?.settle("crashed", "shell-failed")
       running.request.resolve(this.#finishCrashed(running, "shell-failed"))

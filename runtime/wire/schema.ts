@@ -340,7 +340,7 @@ export type Span = Checked<typeof span>
 export type NestedEnded = FieldsOf<typeof fromWorker.nestedEnded>
 export type WorkerOutcome = FieldsOf<typeof fromWorker.outcome>
 
-function message<S extends Shape>(code: number, shape: S): MessageType<S> {
+export function message<S extends Shape>(code: number, shape: S): MessageType<S> {
   return { code, ...fieldsOf(shape) }
 }
 

@@ -30,7 +30,7 @@ import { newScript } from "./compile-cache.ts"
 import type { Compiled } from "./compile-cache.ts"
 import { errorRecord } from "./error-record.ts"
 import { copyStrings } from "./realm.ts"
-import type { Realm } from "./realm.ts"
+import type { EncodedGroupBytes, Realm } from "./realm.ts"
 import type { RunningEval } from "./running-eval.ts"
 import { touchedBy } from "./touched.ts"
 import type { Touched } from "./touched.ts"
@@ -263,7 +263,8 @@ export class Resident implements NameTable {
     ]
     const isReferenceChanged = redefined.some((name) => this.#referenced.has(name))
     // What nested evals could reach is not looked for name by name.
-    const isAllTouched = isReferenceChanged || evl.hadNested
+    const moved = this.#moveInstances()
+    const isAllTouched = isReferenceChanged || moved !== undefined || evl.hadNested
     const touched = isAllTouched
       ? "all"
       : touchedBy({
@@ -276,7 +277,7 @@ export class Resident implements NameTable {
           isChanged: (name) => this.#changedDefinitions.has(name),
           referenced: this.#referenced,
         })
-    const { plain, groups, ephemeral, late, sources } = this.#encode(touched, new Set(assigned))
+    const { plain, groups, ephemeral, late, sources } = this.#encode(touched, new Set(assigned), moved)
     const delta: Delta = {}
     if (assigned.length > 0) delta.set = assigned.map((name) => ({ name, readonly: this.kind(name) === "readonly" }))
     if (removed.length > 0) delta.removed = removed.filter((name) => !removedDefinitions.includes(name))
@@ -294,6 +295,26 @@ export class Resident implements NameTable {
     const realmOnly = this.#realmOnly(touched)
     if (realmOnly.length > 0) delta.realmOnly = realmOnly
     return { delta, rejected }
+  }
+
+  /** Moves instances of classes that were declared again; gives the names whose groups have to be made again from their bytes. */
+  #moveInstances(): ReadonlySet<string> | undefined {
+    const moved = this.realm.api.moveInstances()
+    if (moved === undefined) return undefined
+    this.#stale.push(...copyStrings(moved.stale))
+    this.#noteReferenced()
+    return new Set(copyStrings(moved.remade))
+  }
+
+  /** Makes a group again in the realm that it was read from, so that its instances are of the classes as they are now. */
+  #makeAgain({ names, bytes, sources }: EncodedGroupBytes): void {
+    const { api } = this.realm
+    for (const source of sources) this.#addSkeleton(source)
+    const flags = names.map((name) => this.kind(name) === "readonly")
+    const { table, chunks } = this.realm.table(bytes)
+    const problem = api.bindGroup(table, chunks, this.realm.list(names), this.realm.list(flags))
+    if (problem === undefined) return
+    for (const name of names) api.lose(name, `it could not be moved to a class that was declared again: ${problem}`)
   }
 
   /** Folds the eval's queued writes and applies those that are valid. */
@@ -564,20 +585,25 @@ export class Resident implements NameTable {
 
   /** Makes the functions of committed sources known to the realm. One that cannot be is missed by the groups that refer to it. */
   #addSources(sources: readonly SourceOfFunctions[]): void {
-    const { api } = this.realm
     for (const record of sources) {
       this.#sources.set(record.id, record)
       this.#look(record.source)
-      const filename = `nacre:site/${record.id}`
-      const { source, cells, roots, file, line, column } = record
-      const site = { source, cells: splitNames(cells), roots: splitNames(roots), filename: file, line, column }
-      const unit = compileSkeleton(site, filename)
-      if ("errors" in unit) continue
-      this.#siteUnits.set(filename, { unit, file })
-      for (const name of site.cells) this.#captured.add(name)
-      const made = this.realm.run(newScript(unit.code, filename))
-      api.addSource(made as Parameters<typeof api.addSource>[0], this.realm.list(factsOf(record)))
+      this.#addSkeleton(record)
     }
+  }
+
+  #addSkeleton(record: SourceOfFunctions): void {
+    const { api } = this.realm
+    const filename = `nacre:site/${record.id}`
+    if (this.#siteUnits.has(filename)) return
+    const { source, cells, roots, file, line, column } = record
+    const site = { source, cells: splitNames(cells), roots: splitNames(roots), filename: file, line, column }
+    const unit = compileSkeleton(site, filename)
+    if ("errors" in unit) return
+    this.#siteUnits.set(filename, { unit, file })
+    for (const name of site.cells) this.#captured.add(name)
+    const made = this.realm.run(newScript(unit.code, filename))
+    api.addSource(made as Parameters<typeof api.addSource>[0], this.realm.list(factsOf(record)))
   }
 
   #reachedFrom(name: string): readonly string[] {
@@ -755,7 +781,7 @@ export class Resident implements NameTable {
     return own
   }
 
-  #encode(touched: Touched | "all", assigned: ReadonlySet<string>) {
+  #encode(touched: Touched | "all", assigned: ReadonlySet<string>, moved?: ReadonlySet<string>) {
     const plain: Delta["plain"] & object = []
     const groups: Delta["groups"] & object = []
     const late: string[] = []
@@ -792,6 +818,10 @@ export class Resident implements NameTable {
     for (const { name } of encoded.ephemeral) {
       this.#ephemeral.add(name)
       this.#encoded.delete(name)
+    }
+    if (moved !== undefined && moved.size > 0) {
+      for (const group of encoded.groups) if (group.names.some((name) => moved.has(name))) this.#makeAgain(group)
+      this.realm.api.endMove()
     }
     for (const { names, bytes, sources: records } of encoded.groups) {
       const print = fingerprint(bytes)

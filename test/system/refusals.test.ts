@@ -35,7 +35,7 @@ test.each([
 
 test("options of a later version are unsupported", async () => {
   expect((await refusal(Nacre.start({ store: {} } as never))).kind).toBe("unsupported")
-  expect((await refusal(under.nacre.open({ check: "types" } as never))).kind).toBe("unsupported")
+  expect((await refusal(under.nacre.open({ commit: "idle" } as never))).kind).toBe("unsupported")
   expect((await refusal(under.nacre.loadPrelude())).kind).toBe("unsupported")
 })
 

@@ -26,6 +26,8 @@ import {
 } from "../../../stdlib/intrinsics.ts"
 import { confirmBrand, functionName, unrootedBrand, type Brand } from "../../../stdlib/brands.ts"
 import { recordedProxy } from "../../../stdlib/proxy-record.ts"
+import { classRecord } from "../../../stdlib/classes.ts"
+import { writeClass } from "./encode-classes.ts"
 import { writeClosure } from "./encode-closures.ts"
 import { writeBuffer, writeView } from "./encode-bytes.ts"
 import { writePrivate } from "./encode-privates.ts"
@@ -48,7 +50,13 @@ import {
 } from "./format.ts"
 
 export function writeFunction(encoder: ValueEncoder, object: object): void {
-  const problem = encoder.hooks.keepsClosures === true ? writeClosure(encoder, object) : ""
+  const record = encoder.hooks.keepsClosures === true ? classRecord(object) : undefined
+  const problem =
+    record !== undefined
+      ? writeClass(encoder, object, record)
+      : encoder.hooks.keepsClosures === true
+        ? writeClosure(encoder, object)
+        : ""
   if (problem === undefined) return
   const name = functionName(object)
   const isClass = stringIndexOf(functionToString(object), "class") === 0

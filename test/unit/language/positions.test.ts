@@ -134,7 +134,7 @@ describe("invalid sources", () => {
       "Identifier `x` has already been declared (1:16)\n1 | let x = 1; let x = 2\n  |                ^",
     ],
     ["import x from 'y'", "(1:1)\n1 | import x from 'y'\n  | ^^^^^^^^^^^^^^^^^"],
-    ["1\n@d class A {}", "decorators are not supported in this session yet (2:1)"],
+    ["1\nclass A { m(@d x) {} }", "(2:13)"],
     ["enum E { A = }", "(1:14)"],
     ["export default 1", "(1:1)"],
     ["break", "Illegal break statement (1:1)"],

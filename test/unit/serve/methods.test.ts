@@ -37,6 +37,15 @@ function standIn(fails?: ErrorKind): Nacre {
     attachClient: () => () => {},
     eval: act({ ...emptyOutcome("evl_1", "ok", 0), value: { text: "1", inert: false, type: "number", data: 1 } }),
     interrupt: act(true),
+    complete: act({ start: 0, end: 1, items: [{ name: "area", kind: "function" }], isCut: false }),
+    inspect: act({ start: 0, end: 1, text: "let a: number", documentation: "" }),
+    signature: act({
+      items: [
+        { text: "f(n: number): void", documentation: "", parameters: [{ text: "n: number", documentation: "" }] },
+      ],
+      active: 0,
+      parameter: 0,
+    }),
     reset: act(undefined),
     fork: () => act(session)(),
     close: act(undefined),
@@ -88,6 +97,8 @@ const working: Record<string, object> = {
   eval: { code: "1" },
   outcome: { evalId: "evl_1", session: "ses_a" },
   isComplete: { code: "{" },
+  complete: { code: "a" },
+  inspect: { code: "a", offset: 0 },
   resolve: { name: "a" },
 }
 const names = Object.keys(methods)
