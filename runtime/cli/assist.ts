@@ -1,24 +1,11 @@
 // What the prompt knows of what is being typed: names that may follow, and what a name is.
 //
-// Nothing here runs user code or waits for it, so that it answers while an eval runs. Where the session has types they are asked, with a deadline:
-// nobody waits for a Tab. Otherwise, and when they do not answer in time, names of what is committed do.
+// Nothing here runs user code or waits for it, so that it answers while an eval runs. The checker is asked, with a deadline: nobody waits long
+// for a Tab. When it does not answer in time, or is down, names of what is committed do.
+import { completeness } from "../language/completeness.ts"
 import type { Session } from "../session/session.ts"
 import type { Nacre } from "../nacre.ts"
 import { namesOfEverySession } from "../workspace/names.ts"
-
-/** What a session with types offers. */
-interface Typed {
-  complete(
-    text: string,
-    offset: number,
-    options: { signal: AbortSignal },
-  ): Promise<{ start: number; items: { name: string }[] }>
-  inspect(
-    text: string,
-    offset: number,
-    options: { signal: AbortSignal },
-  ): Promise<{ text: string; documentation: string } | undefined>
-}
 
 export interface Suggestions {
   /** What of the text the names would replace. */
@@ -27,8 +14,8 @@ export interface Suggestions {
   readonly names: readonly string[]
 }
 
-/** The first question starts the checker, which takes longer than anybody waits; the next ones take milliseconds. */
-const typesMs = 2_000
+/** The first question starts the checker, which takes one to three seconds; the next ones take milliseconds. */
+const typesMs = 5_000
 /** Lines of a declaration that are shown. */
 const linesMax = 12
 
@@ -36,7 +23,7 @@ const word = /[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*$/u
 
 /** Names that may stand at the end of a text. */
 export async function suggest(nacre: Nacre, session: Session, text: string): Promise<Suggestions> {
-  const found = await typesOf(session, (types, signal) => types.complete(text, text.length, { signal }))
+  const found = await inTime((signal) => session.complete(text, text.length, { signal }))
   if (found !== undefined) {
     const typed = text.slice(found.start)
     return { typed, names: found.items.map(({ name }) => name).filter((name) => name.startsWith(typed)) }
@@ -55,27 +42,22 @@ export async function suggest(nacre: Nacre, session: Session, text: string): Pro
 export async function describe(session: Session, text: string): Promise<string | undefined> {
   const name = word.exec(text)?.[0]
   if (name === undefined) return undefined
-  const found = await typesOf(session, (types, signal) => types.inspect(text, text.length - name.length, { signal }))
+  const found = await inTime((signal) => session.inspect(text, text.length - name.length, { signal }))
   if (found !== undefined) return cutLines([found.text, found.documentation].filter((it) => it !== "").join("\n"))
   const isMember = text.slice(0, -name.length).trimEnd().endsWith(".")
   return isMember ? undefined : bindingText(session, name)
 }
 
-/** The type of an expression; without types, what a name is. */
+/** The type of an expression. Waits as long as the checker may take: it was asked for by a command. */
 export async function typeText(session: Session, expression: string): Promise<string> {
-  const found = await typesOf(session, (types, signal) => types.inspect(`const _ = (${expression}\n)`, 6, { signal }))
-  if (found !== undefined) return cutLines(found.text.replace(/^const _: /, ""))
-  const text = bindingText(session, expression.trim())
-  return text ?? `Nothing is known of the type of ${expression.trim()}.`
+  if (completeness(`(${expression}\n)`).state !== "complete") return `That is no expression: ${expression}`
+  const found = await session.inspect(`const _ = (${expression}\n)`, "const ".length)
+  return cutLines(found?.text.replace(/^const _: /, "") ?? "Nothing is known of its type.")
 }
 
-async function typesOf<T>(
-  session: Session,
-  ask: (types: Typed, signal: AbortSignal) => Promise<T>,
-): Promise<T | undefined> {
-  if (!("complete" in session && "inspect" in session)) return undefined
+async function inTime<T>(ask: (signal: AbortSignal) => Promise<T>): Promise<T | undefined> {
   try {
-    return await ask(session as unknown as Typed, AbortSignal.timeout(typesMs))
+    return await ask(AbortSignal.timeout(typesMs))
   } catch {
     // It is down, or not up yet: names are better than nothing, and a Tab is no place for an error.
     return undefined

@@ -277,8 +277,12 @@ export class Repl {
 
   /** Called by the line editor for a Tab, also while code runs. What it returns is put into the line, or listed at the second Tab. */
   readonly #completer = (line: string, done: (error: null, result: [string[], string]) => void): void => {
+    const { line: whole, cursor } = this.#readline
+    const nothing: [string[], string] = [[], line]
     void this.#complete(line)
-      .catch((): [string[], string] => [[], line])
+      .catch(() => nothing)
+      // Keys that were typed meanwhile are in the line: a name would be put behind them.
+      .then((result) => (this.#readline.line === whole && this.#readline.cursor === cursor ? result : nothing))
       // oxlint-disable-next-line promise/no-callback-in-promise -- the line editor knows no promises here
       .then((result) => done(null, result))
   }
