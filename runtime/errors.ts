@@ -69,7 +69,11 @@ export const errorKinds = {
     when: "An eval without `nested: true`, or what takes its turn between evals, was requested from a tool call that the same session's eval waits for.",
   },
   never_settles: { code: -32033, retry: "never", when: "An eval awaits a promise that nothing pending can settle." },
-  source_too_large: { code: -32034, retry: "never", when: "The source text of an eval is above its limit." },
+  source_too_large: {
+    code: -32034,
+    retry: "never",
+    when: "The source text of an eval, or of what it imports, is above its limit.",
+  },
   binding_lost: {
     code: -32040,
     retry: "never",
@@ -103,6 +107,21 @@ export const errorKinds = {
   tool_not_found: { code: -32050, retry: "never", when: "Session code called a tool that the session does not have." },
   tool_timeout: { code: -32051, retry: "same", when: "A tool call did not settle within its deadline." },
   stale_parent: { code: -32060, retry: "fresh", when: "A key was changed by another change since this one began." },
+  capability_denied: {
+    code: -32071,
+    retry: "never",
+    when: "Session code used something that the session's profile does not have.",
+  },
+  module_not_found: {
+    code: -32072,
+    retry: "same",
+    when: "What session code imports is no file, package or builtin module that can be found.",
+  },
+  module_invalid: {
+    code: -32073,
+    retry: "same",
+    when: "What session code imports does not parse, lacks an export that is asked for, or is of a kind that cannot be imported.",
+  },
   checker_unavailable: {
     code: -32065,
     retry: "same",

@@ -7,6 +7,9 @@
 //
 // Stopping goes the other way: sessions are drained and stopped first, then hosts. When the root gives up (hosts that cannot be kept
 // running), every eval has its outcome and the nacre refuses everything with `nacre_failed`.
+import { statSync } from "node:fs"
+import { resolve as resolvePath } from "node:path"
+import { inspect } from "node:util"
 import { nanoid } from "nanoid"
 import { printTree, startSupervisor, treeOf } from "../supervisor/index.ts"
 import type { ChildSpec, ProcessLike, Report, Supervisor, SupervisorSpec, TreeNode } from "../supervisor/index.ts"
@@ -37,9 +40,17 @@ export interface NacreOptions {
   limits?: Partial<Limits>
   /** Functions that session code may call as `tools.name(…)`. */
   tools?: Record<string, Tool>
+  /** The profile of sessions that are opened without one; hosts stand ready for it. Default "standard". */
+  profile?: Profile
+  /** The `directory` of sessions that are opened without one. Default: the working directory. */
+  directory?: string
   /** Receives every event; must not throw. */
   onEvent?: EventListener
 }
+
+/** What session code may call: the language, the web's basics, or all that Node has. */
+export type Profile = (typeof profiles)[number]
+const profiles = ["minimal", "standard", "full"] as const
 
 export interface OpenOptions {
   /** Default: a fresh unguessable one. The id of a live session gives that session. */
@@ -47,14 +58,19 @@ export interface OpenOptions {
   kind?: SessionKind
   /** What it shares globals and a transcript with, and whose sessions it sees. Default "main"; made at its first use. */
   workspace?: string
-  profile?: "minimal" | "standard"
+  profile?: Profile
+  /** Where what its code imports is looked for from: an absolute path, or one from the working directory, which is the default. */
+  directory?: string
   /** On whose behalf it runs; given to tools. */
   principal?: string
   /** Besides the nacre's own; the same name replaces. */
   tools?: Record<string, Tool>
   /** `process`: a host of its own, which no other session's code can take down. */
   isolation?: "shared" | "process"
-  /** What is checked before an eval runs, unless it says otherwise; default "syntax". With "types" code with type mistakes does not run. */
+  /**
+   * What is checked before code runs or definitions change, unless the call says otherwise. By default evals are checked for syntax, and changes
+   * (`submit`, `proposeChange`, `wrapBinding`) for types. With "types" an eval with type mistakes does not run.
+   */
   check?: "types" | "syntax"
   evalTimeoutMs?: number
   /** Milliseconds without an eval after which it is closed. Default: never. */
@@ -63,12 +79,20 @@ export interface OpenOptions {
   graceMs?: number
 }
 
-const nacreOptionNames: readonly (keyof NacreOptions)[] = ["hosts", "limits", "tools", "onEvent"]
+const nacreOptionNames: readonly (keyof NacreOptions)[] = [
+  "hosts",
+  "limits",
+  "tools",
+  "profile",
+  "directory",
+  "onEvent",
+]
 const openOptionNames: readonly (keyof OpenOptions)[] = [
   "id",
   "kind",
   "workspace",
   "profile",
+  "directory",
   "principal",
   "tools",
   "isolation",
@@ -99,6 +123,8 @@ export class Nacre {
   readonly #listener: Listener
   readonly #scheduler: Scheduler
   readonly #tools: ReadonlyMap<string, Tool>
+  readonly #directory: string
+  readonly #profile: Profile
   readonly #events: EventLog
   readonly #workspaces = new Map<string, Workspace>()
   readonly #versions = new Versions()
@@ -126,12 +152,14 @@ export class Nacre {
     this.hosts = hosts
     this.limits = limits
     this.#tools = checkTools(options.tools)
+    this.#directory = directoryOf(options.directory)
+    this.#profile = checkProfile(options.profile ?? "standard")
     this.#events = new EventLog((error) => {
       process.emitWarning(`An event listener of nacre ${this.id} threw: ${messageOf(error)}`)
     })
     if (options.onEvent !== undefined) this.#events.attach(options.onEvent)
     this.#scheduler = new Scheduler(
-      { clock: this.#clock, limits, hosts, listener, mainGroup: groupOf(mainWorkspace, "standard") },
+      { clock: this.#clock, limits, hosts, listener, mainGroup: groupOf(mainWorkspace, this.#profile) },
       {
         onHostWanted: () => this.#considerHost(),
         onHostRetired: (host) => void host.stop(hostStopMs),
@@ -220,7 +248,7 @@ export class Nacre {
 
   /** What a session was opened with is fixed: asking for something else must not silently give what is there. */
   #refuseConflicts(live: Session, options: OpenOptions, facts: SessionFacts): void {
-    const fixed = ["profile", "kind", "principal", "evalTimeoutMs", "idleMs", "graceMs", "check"] as const
+    const fixed = ["profile", "directory", "kind", "principal", "evalTimeoutMs", "idleMs", "graceMs", "check"] as const
     const name =
       fixed.find((it) => options[it] !== undefined && live.facts[it] !== facts[it]) ??
       (options.isolation !== undefined && live.facts.group !== facts.group ? "isolation" : undefined) ??
@@ -547,9 +575,9 @@ export class Nacre {
     const {
       kind = "unknown",
       workspace = mainWorkspace,
-      profile = "standard",
+      profile = this.#profile,
       isolation = "shared",
-      check = "syntax",
+      check,
     } = options
     checkWorkspace(workspace)
     const id = options.id ?? newSessionId()
@@ -557,11 +585,12 @@ export class Nacre {
       throw new NacreError("invalid_options", "A session's id must be a well-formed string of 1 to 256 characters.")
     }
     expectOption(sessionKinds.includes(kind), "kind", `one of ${sessionKinds.join(", ")}`, kind)
-    expectOption(profile === "minimal" || profile === "standard", "profile", "one of minimal, standard", profile)
+    checkProfile(profile)
+    const directory = options.directory === undefined ? this.#directory : directoryOf(options.directory)
     expectOption(isolation === "shared" || isolation === "process", "isolation", "one of shared, process", isolation)
     const { principal } = options
     expectOption(principal === undefined || typeof principal === "string", "principal", "a string", principal)
-    expectOption(check === "types" || check === "syntax", "check", "one of types, syntax", check)
+    expectOption(check === undefined || check === "types" || check === "syntax", "check", "one of types, syntax", check)
     checkMilliseconds("evalTimeoutMs", options.evalTimeoutMs)
     checkMilliseconds("idleMs", options.idleMs)
     checkMilliseconds("graceMs", options.graceMs)
@@ -570,6 +599,7 @@ export class Nacre {
       id,
       kind,
       profile,
+      directory,
       workspace,
       group: isolation === "process" ? ownGroup(workspace, id) : groupOf(workspace, profile),
       principal,
@@ -590,7 +620,7 @@ export class Nacre {
       return
     }
     this.#groupSizes.delete(group)
-    if (group !== groupOf(mainWorkspace, "standard")) this.#scheduler.retireGroup(group)
+    if (group !== groupOf(mainWorkspace, this.#profile)) this.#scheduler.retireGroup(group)
   }
 
   #sweepIdle(): void {
@@ -620,6 +650,25 @@ export class Nacre {
   #emit(happening: NacreHappening): void {
     this.#events.emit(happening)
   }
+}
+
+function checkProfile(profile: Profile): Profile {
+  if (profiles.includes(profile)) return profile
+  const known = profiles.join(", ")
+  throw new NacreError("invalid_options", `Unknown profile '${profile as string}'; known are ${known}.`)
+}
+
+/** Looked at now: later a misspelt folder would only show as imports that find nothing. */
+function directoryOf(given: unknown): string {
+  if (given === undefined) return process.cwd()
+  if (typeof given !== "string" || given === "" || given.includes("\0")) {
+    throw new NacreError("invalid_options", `directory must be the path of a folder, not ${inspect(given)}.`)
+  }
+  const path = resolvePath(given)
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) {
+    throw new NacreError("invalid_options", `directory '${path}' is no folder.`)
+  }
+  return path
 }
 
 function groupOf(workspace: string, profile: string): string {

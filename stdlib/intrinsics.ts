@@ -200,6 +200,7 @@ export const FunctionPrototype: object = Function.prototype
 export const ErrorOf = Error
 export const TypeErrorOf = TypeError
 export const RangeErrorOf = RangeError
+export const SyntaxErrorOf = SyntaxError
 export const TypedArrayPrototype: object = TypedArray.prototype
 export interface ViewConstructor {
   new (buffer: ArrayBuffer, offset: number, length?: number): ArrayBufferView

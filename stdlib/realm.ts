@@ -22,15 +22,18 @@ import {
   weakMapGet,
   weakMapSet,
   newList,
+  objectCreate,
   stringIndexOf,
   stringSlice,
+  toStringTag,
+  withoutPrototype,
 } from "./intrinsics.ts"
 import type { Primitive } from "./intrinsics.ts"
 import { Asker } from "./asker.ts"
 import { BindingsView, sealBindingsView, viewText } from "./bindings-view.ts"
 import { brandOf } from "./brands.ts"
 import { recordBound } from "./bound-record.ts"
-import { Bridge, kindError, opExit, opGeneration, opSettled, opStack, opUncaught } from "./bridge.ts"
+import { Bridge, kindError, opExit, opGeneration, opRestored, opSettled, opStack, opUncaught } from "./bridge.ts"
 import type { HostFunction } from "./bridge.ts"
 import { describeError, defaultErrorLimits, errorToJson } from "./describe-error.ts"
 import type { FreeValue } from "./cell.ts"
@@ -42,6 +45,8 @@ import { recordAttributes } from "./attribute-record.ts"
 import { hideInserted } from "./function-text.ts"
 import { captureIntrinsics, type IntrinsicPlan } from "./intrinsic-references.ts"
 import { LazyGlobals } from "./lazy-globals.ts"
+import { RealmModules } from "./modules.ts"
+import { installNode, type NodeSide } from "./node-globals.ts"
 import { addInitializer } from "./decorators.ts"
 import { defaultPreviewLimits, preview } from "./preview.ts"
 import { moveInstances, privatesPair, type Moved, type PrivatesPair } from "./moves.ts"
@@ -118,6 +123,9 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
   const privateNames: Record<string, boolean> = { __proto__: null } as never
   const asMade = new WeakMapOf<object, readonly unknown[]>()
   const members = new WeakMapOf<object, Member>()
+  let hasImported = false
+  /** Functions of imported modules: the imported name, and the way from there. */
+  const exports = new WeakMapOf<object, readonly string[]>()
   const sources: Record<string, KnownSource | undefined> = { __proto__: null } as never
   const named: Record<string, unknown> = { __proto__: null }
   const held: unknown[] = newList()
@@ -158,14 +166,32 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
   /** Names and values of the global object in turn. */
   const globalsAsMade: unknown[] = newList()
   const isGlobalMade: Record<PropertyKey, boolean> = { __proto__: null } as never
-  const globalKeys = ownKeysOf(realmGlobal)
-  for (let index = 0; index < globalKeys.length; index++) {
-    isGlobalMade[globalKeys[index]!] = true
-    globalsAsMade[index * 2] = globalKeys[index]
-    globalsAsMade[index * 2 + 1] = heldOf(descriptorOf(realmGlobal, globalKeys[index]!))
+  /** Node's globals, once they have been read. */
+  const nodeGlobals: Record<string, unknown> = { __proto__: null }
+  const noteGlobals = (): void => {
+    const globalKeys = ownKeysOf(realmGlobal)
+    globalsAsMade.length = 0
+    for (let index = 0; index < globalKeys.length; index++) {
+      isGlobalMade[globalKeys[index]!] = true
+      globalsAsMade[index * 2] = globalKeys[index]
+      globalsAsMade[index * 2 + 1] = heldOf(descriptorOf(realmGlobal, globalKeys[index]!))
+    }
   }
+  noteGlobals()
 
-  const environment = new Environment({ resolveFree: resolveShared, isShared, generation, onDefined, isNativeError })
+  const modules = new RealmModules(bridge)
+  const meta: Record<string, unknown> = objectCreate(null) as Record<string, unknown>
+  const environment = new Environment({
+    resolveFree: resolveShared,
+    isShared,
+    generation,
+    onDefined,
+    onImported,
+    isNativeError,
+    load: (specifier, options) => modules.load(specifier, options, ""),
+    loadAll: (requests) => modules.loadAll(requests),
+    meta,
+  })
   /** The last reference that meant nothing here. */
   let unresolved = ""
   const encodeHooks: EncodeHooks = {
@@ -177,6 +203,11 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
       if (definition !== undefined && isInstance(definition, object)) {
         note(definition)
         return `d:${definition}`
+      }
+      const exported = weakMapGet(exports, object)
+      if (exported !== undefined && exportAt(exported) === object) {
+        note(exported[0]!)
+        return `x:${joinPath(exported)}`
       }
       const member = weakMapGet(members, object)
       if (member !== undefined && isInstance(member.definition, member.of)) {
@@ -210,6 +241,7 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
     referenceOf: encodeHooks.referenceOf,
     classOf: encodeHooks.classOf!,
     keepsClosures: true,
+    foreignOf,
     privatesOf(prototype) {
       const found = privatesOnChain(prototype, nameOfClass, isRecordedProxy)
       if (found === undefined || pairing === undefined) return found
@@ -234,7 +266,9 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
             ? environment.read(path)
             : reference[0] === "m"
               ? memberOf(path)
-              : (named[path] ?? handleNamed(path))
+              : reference[0] === "x"
+                ? exportNamed(path)
+                : (named[path] ?? handleNamed(path))
       if (found === undefined) unresolved = reference
       return found as object | undefined
     },
@@ -368,8 +402,67 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
     return typeof value === "function" && descriptorOf(value, "prototype")?.value === prototype
   }
 
+  /** The imported class that objects of this prototype are instances of. */
+  function foreignOf(prototype: object): string | undefined {
+    if (!hasImported) return undefined
+    for (let link: object | null = prototype; link !== null; link = prototypeOf(link)) {
+      if (isRecordedProxy(link)) return undefined
+      const made = dataProperty(link, "constructor")
+      if (typeof made !== "function" || dataProperty(made, "prototype") !== link) continue
+      const definition = weakMapGet(instances, made)
+      const isImported = definition !== undefined && environment.kindOf(definition) === "import"
+      if (!isImported && weakMapGet(exports, made) === undefined) continue
+      if (intrinsics.nameOf(made) !== undefined) continue
+      const className = dataProperty(made, "name")
+      return typeof className === "string" && className !== "" ? className : "a class"
+    }
+    return undefined
+  }
+
+  /** An imported name holds functions of its module that can be found by the way to them again; data is encoded like other data. */
+  function onImported(imported: string, value: unknown): void {
+    if (!isInterface(value)) return
+    hasImported = true
+    weakMapSet(instances, value, imported)
+    noteExports(value, [imported], 2)
+  }
+
+  function noteExports(from: object, path: readonly string[], depth: number): void {
+    const keys = ownKeysOf(from)
+    if (keys.length > exportsMax) return
+    for (let index = 0; index < keys.length; index++) {
+      const key = keys[index]!
+      if (typeof key !== "string" || stringIndexOf(key, "/") !== -1) continue
+      const value = dataProperty(from, key)
+      if (!isInterface(value) || weakMapGet(instances, value) !== undefined) continue
+      const way = withoutPrototype(newListOf(path, key))
+      weakMapSet(exports, value, way)
+      if (depth > 1 && key === "default") noteExports(value, way, depth - 1)
+    }
+  }
+
+  function exportAt(path: readonly string[]): unknown {
+    if (environment.kindOf(path[0]!) !== "import") return undefined
+    let value = environment.read(path[0]!)
+    for (let at = 1; at < path.length; at++) value = dataProperty(value, path[at]!)
+    return value
+  }
+
+  function exportNamed(text: string): object | undefined {
+    const path: string[] = newList()
+    let rest = text
+    for (let at = stringIndexOf(rest, "/"); at !== -1; at = stringIndexOf(rest, "/")) {
+      path[path.length] = stringSlice(rest, 0, at)
+      rest = stringSlice(rest, at + 1)
+    }
+    path[path.length] = rest
+    note(path[0]!)
+    return exportAt(path) as object | undefined
+  }
+
   function isInstance(definition: string, object: object): boolean {
-    return environment.kindOf(definition) === "definition" && environment.read(definition) === object
+    const kind = environment.kindOf(definition)
+    return (kind === "definition" || kind === "import") && environment.read(definition) === object
   }
 
   const show = (value: unknown): string => preview(value, defaultPreviewLimits, textOf).text
@@ -483,6 +576,9 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
       case "BindingsView":
       case "Workspace":
         return true
+      // No global: files of ES modules do not have it.
+      case "require":
+        return profile === "full"
       case "tools":
       case "Transcript":
         return profile !== "minimal"
@@ -595,10 +691,32 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
     newBytes: (length: number): Uint8Array => new Uint8ArrayOf(length),
 
     /** Makes it the realm of a session. `toolList`: the tools' names, which are identifiers, with commas between them. */
-    adopt(id: string, kind: string, toolList: string): void {
+    adopt(id: string, kind: string, toolList: string, directory: string, url: string): void {
       facts.id = id
       facts.kind = kind
+      if (profile === "full") modules.fillSessionMeta(meta, directory, url)
       if (profile !== "minimal") name("tools", tools.makeTools(splitNames(toolList)))
+    },
+
+    /** Makes it one of profile `full`; before any session has it. */
+    installNode(node: NodeSide): void {
+      installNode(node, modules, exit, nodeGlobals)
+      noteGlobals()
+      name("require", modules.makeRequire("") as object)
+    },
+
+    // Modules
+
+    initMeta: (object: object, how: string, key: string, url: string, path: string, folder: string) =>
+      modules.initMeta(object, how, key, url, path, folder),
+    giveModule: (value: unknown) => modules.give(value),
+    loadModule: (specifier: string, importer: string) => modules.load(specifier, undefined, importer),
+    settleImport: (job: string, ok: boolean, value: unknown) => modules.settle(job, ok, value),
+    refuseImport: (job: string, problem: string) => modules.refuse(job, problem),
+    dropModule: (key: string) => modules.drop(key),
+    /** Imports again what a checkpoint's imports ask for; `opRestored` says when that is done. What cannot be is lost. */
+    restoreImports(unit: Unit): void {
+      void environment.restoreImports(unit.imports ?? newList(), textOfFailure).then(() => bridge.call(opRestored))
     },
 
     /** A value that comes with the answer to a question. */
@@ -722,6 +840,7 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
         if (descriptor !== undefined) left += 1
         const now = heldOf(descriptor)
         if (typeof key === "symbol" || isSame(now, globalsAsMade[at + 1]) || lazy.isAsMade(key, now)) continue
+        if (now !== undefined && isSame(now, nodeGlobals[key])) continue
         changed[changed.length] = key
       }
       const keys = ownKeysOf(realmGlobal)
@@ -887,6 +1006,44 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
     },
     forgetTool: (callId: number) => tools.forget(callId),
   })
+}
+
+/** Properties of an imported module that are looked at for functions. */
+const exportsMax = 1_000
+
+/** Code rather than data: a function, a namespace, or an object that holds functions. */
+function isInterface(value: unknown): value is object {
+  if (typeof value === "function") return !isRecordedProxy(value)
+  if (typeof value !== "object" || value === null || isRecordedProxy(value)) return false
+  if (prototypeOf(value) === null && descriptorOf(value, toStringTag)?.value === "Module") return true
+  const keys = ownKeysOf(value)
+  if (keys.length > exportsMax) return false
+  for (let index = 0; index < keys.length; index++)
+    if (typeof dataProperty(value, keys[index]!) === "function") return true
+  return false
+}
+
+/** A property that is data; of an export that is not initialised yet there is none. */
+function dataProperty(object: unknown, key: PropertyKey): unknown {
+  if ((typeof object !== "object" && typeof object !== "function") || object === null) return undefined
+  try {
+    return descriptorOf(object, key)?.value
+  } catch {
+    return undefined
+  }
+}
+
+function newListOf(path: readonly string[], key: string): string[] {
+  const list: string[] = newList()
+  for (let index = 0; index < path.length; index++) list[index] = path[index]!
+  list[list.length] = key
+  return list
+}
+
+function joinPath(path: readonly string[]): string {
+  let text = path[0]!
+  for (let index = 1; index < path.length; index++) text += `/${path[index]!}`
+  return text
 }
 
 /** What a property holds, be it a value or a getter. */

@@ -61,11 +61,17 @@ const commands: Readonly<Record<string, Command>> = {
     run: async () => (await import("./session.ts")).serveSession(),
   },
   mcp: {
-    usage: "nacre mcp",
-    doc: "Serves sessions as tools of the Model Context Protocol (docs/AGENTS.md) on standard input and output.",
-    flags: {},
+    usage: "nacre mcp [--profile minimal | standard | full]",
+    doc: "Serves sessions as tools of the Model Context Protocol (docs/AGENTS.md) on standard input and output. --profile is the most that their code may do; default standard.",
+    flags: { profile: { type: "string" } },
     argumentsMax: 0,
-    run: async () => (await import("./mcp.ts")).serveAgent(),
+    run: async (values) => {
+      const { profiles } = await import("../serve/shapes.ts")
+      const given = textOf(values["profile"]) ?? "standard"
+      const profile = profiles.find((name) => name === given)
+      if (profile === undefined) throw new UsageError(`--profile takes one of ${profiles.join(", ")}, not '${given}'.`)
+      return (await import("./mcp.ts")).serveAgent(profile)
+    },
   },
   tree: {
     usage: "nacre tree",

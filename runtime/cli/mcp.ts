@@ -1,4 +1,5 @@
 // `nacre mcp`: sessions as tools for an agent, on standard input and output.
+import type { Profile } from "../nacre.ts"
 import { serveMcp } from "../serve/mcp/server.ts"
 import { withSystem } from "./system.ts"
 
@@ -8,18 +9,25 @@ import { withSystem } from "./system.ts"
  */
 const limits = { outputBytesMax: 64 * 1024, valueTextMax: 16 * 1024, valueDataBytesMax: 16 * 1024, sessionsMax: 1_000 }
 
-/** Serves one client. Exit code: 0 after the end of the input. */
-export async function serveAgent(): Promise<number> {
-  return withSystem(async ({ nacre, signal }) => {
-    await serveMcp({
-      nacre,
-      signal,
-      input: process.stdin,
-      output: process.stdout,
-      onProblem: (error) => {
-        process.stderr.write(`nacre: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`)
-      },
-    })
-    return 0
-  }, limits)
+/**
+ * Serves one client. Sessions have this profile unless they ask for less: what an agent's code may do is for whoever starts the server to say. Exit
+ * code: 0 after the end of the input.
+ */
+export async function serveAgent(profile: Profile): Promise<number> {
+  return withSystem(
+    async ({ nacre, signal }) => {
+      await serveMcp({
+        nacre,
+        profile,
+        signal,
+        input: process.stdin,
+        output: process.stdout,
+        onProblem: (error) => {
+          process.stderr.write(`nacre: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`)
+        },
+      })
+      return 0
+    },
+    { profile, limits },
+  )
 }

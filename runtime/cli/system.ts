@@ -4,6 +4,7 @@
 // signal does not wait for it. Even a SIGKILL leaves nothing: hosts end with this process and remove its socket.
 import type { EventListener, NacreEvent } from "../events.ts"
 import { Nacre } from "../nacre.ts"
+import type { Profile } from "../nacre.ts"
 import { resolveLimits } from "../options.ts"
 import type { Limits } from "../options.ts"
 
@@ -23,13 +24,15 @@ const brokenPipeCode = 128 + 13
 const signalCodes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
 
 /**
- * Starts a system of one host, which is all that one client needs, and gives it to `use`. Resolves with the command's exit code. `given` are limits
- * in which it differs from the other commands.
+ * Starts a system of one host, which is all that one client needs, and gives it to `use`. Resolves with the command's exit code. Its sessions have
+ * profile `full` by default: whoever evaluates on their own machine may do there what their code says. `limits` are those in which it
+ * differs from the other commands.
  */
 export async function withSystem(
   use: (system: System) => Promise<number>,
-  given: Partial<Limits> = {},
+  options: { profile?: Profile; limits?: Partial<Limits> } = {},
 ): Promise<number> {
+  const { profile = "full", limits: given = {} } = options
   const limits = resolveLimits({ outputBytesMax, ...given })
   const listeners = new Set<EventListener>()
   const stopping = new AbortController()
@@ -48,6 +51,7 @@ export async function withSystem(
   }
   const nacre = Nacre.start({
     hosts: { min: 1 },
+    profile,
     limits: { outputBytesMax, ...given },
     onEvent: (event: NacreEvent) => {
       for (const listener of listeners) listener(event)

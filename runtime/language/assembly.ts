@@ -15,6 +15,7 @@ import {
 } from "./definition.ts"
 import { Closures, insertMark, type SiteSource, type SourceRange } from "./closures.ts"
 import { markCompletion } from "./completion.ts"
+import { importLiterals, importText } from "./imports.ts"
 import { Output, type Edits, type Hole } from "./edits.ts"
 import type { Program } from "./parse.ts"
 import { PrivateClasses } from "./privates.ts"
@@ -36,6 +37,8 @@ export interface CompiledDefinition {
   readsWhenMade: string[]
   hoisted: boolean
   hasPrivateNames: boolean
+  /** Of an import, what it imports. */
+  module?: string
   /** What it says whatever its layout (`canonical.ts`); only of a submission. */
   digest: string
 }
@@ -46,6 +49,8 @@ export interface CompiledUnit {
   code: string
   isAsync: boolean
   cells: string[]
+  /** Whether modules are loaded before its statements run. */
+  imports: boolean
   declares: { name: string; kind: "let" | "const" | "var"; span: Span }[]
   definitions: CompiledDefinition[]
   mentions: string[]
@@ -241,7 +246,7 @@ export class Assembly {
     const fresh = this.#freshNames(transform)
     const cells = [...new Set([...transform.cells, ...fresh.cells])]
     output.write(
-      `"use strict";(${this.#marker}4=>({sites:${this.#marker}4,cells:${JSON.stringify(cells)},lexical:${JSON.stringify(fresh.lexical)},vars:${JSON.stringify(fresh.vars)},groups:[`,
+      `"use strict";(${this.#marker}4=>({sites:${this.#marker}4,cells:${JSON.stringify(cells)},lexical:${JSON.stringify(fresh.lexical)},vars:${JSON.stringify(fresh.vars)},imports:[${importLiterals(this.#analysis.imports)}],groups:[`,
     )
     const byStart = new Map(sources.map((range) => [range.start, range]))
     for (const group of groups) this.#group(output, group, transform, indexes, closures, byStart)
@@ -260,13 +265,16 @@ export class Assembly {
       isAsync: this.#analysis.isAsync,
       cells,
       declares: fresh.declares,
-      definitions: candidates.map((candidate) => this.#definition(candidate, transform)),
+      definitions: [...candidates.map((candidate) => this.#definition(candidate, transform)), ...this.#imports()],
+      imports: this.#analysis.imports.length > 0,
       mentions: [...transform.mentions],
       writes: [...transform.writes],
       captures: [...transform.captures],
       promoted: [...transform.promotions.values()].filter(({ kind }) => kind !== "read").map(({ name }) => name),
       redefines: candidates.map(({ name }) => name).filter((name) => this.#wasDefinition(transform, name)),
-      replaces: fresh.declares.map(({ name }) => name).filter((name) => this.#names.kind(name) === "definition"),
+      replaces: [...fresh.declares.map(({ name }) => name), ...this.#importedNames()].filter(
+        (name) => this.#names.kind(name) === "definition",
+      ),
       mentionsGlobalThis: this.#analysis.mentionsGlobalThis,
       usesDirectEval: this.#analysis.usesDirectEval,
       assumes: [...this.#assumes],
@@ -394,6 +402,23 @@ export class Assembly {
       this.#fields(output, name, start, name)
     }
     output.write(`;return[${names.join(",")}]}},`)
+  }
+
+  #importedNames(): string[] {
+    return this.#analysis.imports.flatMap(({ bindings }) => bindings.map(({ local }) => local))
+  }
+
+  #imports(): CompiledDefinition[] {
+    const made = { dependencies: [], cells: [], readsWhenMade: [], hoisted: false, hasPrivateNames: false }
+    return this.#analysis.imports.flatMap((site) =>
+      site.bindings.map((binding) => {
+        const source = importText(site, binding)
+        const span = this.#span(site.start, site.end)
+        // The text has one layout already.
+        const facts = { name: binding.local, kind: "import" as const, source, span, digest: source }
+        return { ...made, ...facts, module: site.specifier }
+      }),
+    )
   }
 
   /** The function with the statements. False when there are none, so that nothing has to run. */

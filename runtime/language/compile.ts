@@ -39,7 +39,7 @@ export function compile(source: string, names: NameTable, options: CompileOption
   const unit = new Assembly(source, prepared, names, filename, locate, noNames).unit()
   if (unit.definitions.length > 0) {
     const digests = declarationDigests(prepared.written)
-    for (const definition of unit.definitions) definition.digest = digests.get(definition.name) ?? ""
+    for (const definition of unit.definitions) definition.digest = digests.get(definition.name) ?? definition.digest
   }
   return unit
 }

@@ -228,7 +228,7 @@ function isCodeNamespace(node: Extract<Node, { type: "TSModuleDeclaration" }>): 
 const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
 /** Reads a source map's mappings: a function from offsets in the generated text to offsets in its source. */
-function decodeMap(mappings: string, generated: string, source: string): (offset: number) => number {
+export function decodeMap(mappings: string, generated: string, source: string): (offset: number) => number {
   const generatedLines = new LineTable(generated)
   const sourceLines = new LineTable(source)
   const from: number[] = []

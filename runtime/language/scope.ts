@@ -7,6 +7,7 @@
 // knows its top-level statement, and whether it opens an expression statement in a list (where a rewritten call needs a `;`).
 import { visitorKeys } from "oxc-parser"
 import type { Edits } from "./edits.ts"
+import { importSite, requireSite, type ImportSite } from "./imports.ts"
 import {
   eraseClass,
   eraseFunction,
@@ -61,7 +62,7 @@ export interface Analysis {
   references: Reference[]
   variables: VariableSite[]
   /** Top-level function, class and variable names, with the index of their statement. */
-  declared: Map<string, { keyword: Keyword | "function" | "class"; statement: number }>
+  declared: Map<string, { keyword: Keyword | "function" | "class" | "import"; statement: number }>
   isAsync: boolean
   usesDirectEval: boolean
   mentionsGlobalThis: boolean
@@ -84,6 +85,8 @@ export interface Analysis {
   /** Variables of inner scopes that a function reaches from outside itself. */
   captures: Capture[]
   classes: ClassSite[]
+  /** Imports of values, in their order. */
+  imports: ImportSite[]
 }
 
 /** What a class's text has beside its functions. */
@@ -247,12 +250,14 @@ const childKeys = new Map(
   Object.entries(visitorKeys).map(([type, keys]) => [type, keys.filter((key) => !typeKeys.has(key))] as const),
 )
 
-export function analyse(program: Program, edits: Edits): Analysis {
-  return new Walk(edits).program(program)
+/** With `isFile` the program is a module of its own: its imports and exports stay, but for those of types. */
+export function analyse(program: Program, edits: Edits, isFile = false): Analysis {
+  return new Walk(edits, isFile).program(program)
 }
 
 class Walk {
   readonly #edits: Edits
+  readonly #isFile: boolean
   readonly #result: Analysis = {
     references: [],
     variables: [],
@@ -271,6 +276,7 @@ class Walk {
     scopes: [],
     captures: [],
     classes: [],
+    imports: [],
   }
   #scope = new Scope("module", undefined, 0, undefined, -1)
   #fn: FunctionSite | undefined = undefined
@@ -292,8 +298,9 @@ class Walk {
   #opening = -1
   #declaratorEnd = -1
 
-  constructor(edits: Edits) {
+  constructor(edits: Edits, isFile: boolean) {
     this.#edits = edits
+    this.#isFile = isFile
   }
 
   program(program: Program): Analysis {
@@ -387,7 +394,7 @@ class Walk {
     return reference
   }
 
-  #declareTop(name: string, keyword: Keyword | "function" | "class"): void {
+  #declareTop(name: string, keyword: Keyword | "function" | "class" | "import"): void {
     if (!this.#result.declared.has(name)) this.#result.declared.set(name, { keyword, statement: this.#statement })
   }
 
@@ -506,22 +513,21 @@ class Walk {
       case "ExportDefaultDeclaration":
       case "ExportAllDeclaration":
       case "TSExportAssignment":
-        this.#refuse(node, "a session exports every name it binds; this form of `export` means nothing in it")
+        if (this.#isFile) this.#fileExport(node)
+        else this.#refuse(node, "a session exports every name it binds; this form of `export` means nothing in it")
         break
       case "ImportDeclaration":
         if (node.importKind === "type") this.#eraseStatement(node)
-        else
-          this.#refuse(
-            node,
-            "`import` declarations are not supported in this session yet; use a tool or paste the code",
-          )
+        else this.#import(importSite(node), node)
         break
-      case "TSImportEqualsDeclaration":
+      case "TSImportEqualsDeclaration": {
+        const site = requireSite(node)
         if (node.importKind === "type") this.#eraseStatement(node)
-        else if (node.moduleReference.type === "TSExternalModuleReference") {
-          this.#refuse(node, "`import … = require(…)` loads a CommonJS module, which a session does not do in this way")
-        } else this.#transformer(node)
+        else if (site === undefined) this.#transformer(node)
+        else if (this.#isFile) this.#edits.replace(node.start, node.start + "import".length, "const")
+        else this.#import(site, node)
         break
+      }
       case "TSEnumDeclaration":
       case "TSModuleDeclaration":
         if (node.declare || (node.type === "TSModuleDeclaration" && isTypeOnly(node))) this.#eraseStatement(node)
@@ -562,12 +568,47 @@ class Walk {
 
   #exportNamed(node: Extract<Node, { type: "ExportNamedDeclaration" }>): void {
     if (node.exportKind === "type" && node.declaration === null) this.#eraseStatement(node)
+    else if (this.#isFile) this.#fileExportNamed(node)
     else if (node.declaration === null) {
       if (node.source !== null) this.#refuse(node, "a session cannot re-export; import the module and use its names")
       else this.#edits.blank(node.start, node.end, ";")
     } else {
       this.#edits.blank(node.start, node.declaration.start, ";")
       this.#statementNode(node.declaration, "list")
+    }
+  }
+
+  /** The statement goes: its names are made before any statement runs. */
+  #import(site: ImportSite | string, node: Node): void {
+    if (typeof site === "string") return this.#refuse(node, site)
+    this.#result.imports.push(site)
+    if (this.#isFile) return
+    for (const { local } of site.bindings) this.#declareTop(local, "import")
+    this.#eraseStatement(node)
+  }
+
+  // Of a file
+
+  #fileExportNamed({ declaration, source, specifiers }: Extract<Node, { type: "ExportNamedDeclaration" }>): void {
+    if (declaration !== null) return this.#statementNode(declaration, "list")
+    if (source !== null) return
+    for (const { local, exportKind } of specifiers) {
+      if (exportKind !== "type" && local.type === "Identifier")
+        this.#refer(local.name, local.start, local.end, true, false)
+    }
+  }
+
+  #fileExport(node: Node): void {
+    if (node.type === "TSExportAssignment") {
+      this.#edits.replace(node.start, node.expression.start, "module.exports=")
+      this.#expression(node.expression)
+    } else if (node.type === "ExportAllDeclaration") {
+      if (node.exportKind === "type") this.#eraseStatement(node)
+    } else if (node.type === "ExportDefaultDeclaration") {
+      const { declaration } = node
+      if (declaration.type === "TSInterfaceDeclaration" || declaration.type === "TSDeclareFunction")
+        this.#eraseStatement(node)
+      else this.#statementNode(declaration, "list")
     }
   }
 

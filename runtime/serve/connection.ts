@@ -91,6 +91,7 @@ export class Connection {
     this.#state = "initialized"
     this.#own = { kind: "repl", ...openOptions(params) }
     if (params.session !== undefined) this.#own.id = params.session
+    else this.#own.profile ??= "standard"
     this.#events = params.events ?? "own"
     if (this.#events !== "none") this.#unsubscribe = this.#context.subscribe((event) => this.#onEvent(event))
     return {

@@ -122,7 +122,17 @@ const opening = {
     optional: true,
     doc: "What it is for. `repl` and `ide` sessions have no time limit for an eval.",
   },
-  profile: { oneOf: profiles, optional: true, doc: 'What its code may call; default "standard".' },
+  profile: {
+    oneOf: profiles,
+    optional: true,
+    doc: 'What its code may call; default "standard". Only "full" can import.',
+  },
+  directory: {
+    type: "string",
+    max: 4096,
+    optional: true,
+    doc: "Where what its code imports is looked for from; by default the server's working directory.",
+  },
   graceMs: {
     ...milliseconds,
     optional: true,
@@ -605,6 +615,7 @@ export function openOptions(given: FieldsOf<typeof opening>): OpenOptions {
   const options: OpenOptions = {}
   if (given.kind !== undefined) options.kind = given.kind
   if (given.profile !== undefined) options.profile = given.profile
+  if (given.directory !== undefined) options.directory = given.directory
   if (given.principal !== undefined) options.principal = given.principal
   if (given.check !== undefined) options.check = given.check
   if (given.graceMs !== undefined) options.graceMs = given.graceMs ?? Infinity

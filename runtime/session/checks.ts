@@ -25,6 +25,8 @@ export interface ChecksContext {
   /** Names the session in this nacre. */
   readonly key: string
   readonly profile: string
+  /** Where packages are looked up, for their types. */
+  readonly directory: string
   readonly state: () => SessionState
   /** Names of the workspace's globals. */
   readonly globalNames: () => readonly string[]
@@ -40,6 +42,8 @@ export class SessionChecks {
   readonly #told: { checks: ToldSession; assist: ToldSession }
   /** Types of locals that checked evals have declared. */
   readonly #types = new Map<string, LocalText>()
+  /** What others see of the definitions, where a check has told it. */
+  readonly #schemes = new Map<string, string>()
   /** Types that checked evals will have declared when they have ended. */
   readonly #coming = new Map<string, LocalText[]>()
 
@@ -62,6 +66,51 @@ export class SessionChecks {
     if (wrong.length > 0) return recordOf(wrong, source, at)
     this.#coming.set(evalId, localTypes)
     return undefined
+  }
+
+  /** Checks a change of the definitions with everything that it reaches, and what is to run after it. Rejects as the checker does. */
+  async checkChange(
+    { changed, removed, wrapped, statements }: CheckedChange,
+    options?: QuestionOptions,
+  ): Promise<CheckedSet> {
+    const { checker } = this.#context
+    const told = this.#told.checks
+    const { definitions } = this.#context.state()
+    // A local whose name is declared gives way to it.
+    const place = this.#place("checks", "", new Set(changed.map(({ name }) => name)))
+    const set = told.nextSet()
+    const texts = changed.map(({ name: key, source }) => ({ key, source }))
+    const answer = await checker.check({ ...place, set, changed: texts, removed: [...removed], statements }, options)
+    const found = answer.diagnostics.filter(isMistake)
+    const records = new Map(changed.map((record) => [record.name, record]))
+    const diagnostics = found.map((it) => ({ ...it, record: recordAt(it.key, records, definitions) }))
+    if (diagnostics.length === 0) {
+      for (const { name, wrappers = [] } of wrapped) {
+        for (const wrapper of wrappers) {
+          const at = { ...place, base: set, set, changed: [], removed: [] }
+          const fits = await checker.check({ ...at, statements: wrapperText(name, wrapper.source) }, options)
+          for (const it of fits.diagnostics.filter(isMistake)) {
+            const start = Math.max(0, it.start - wrapperLead.length)
+            const record: DefinitionRecord = { ...wrapper, name, kind: "wrapper", dependencies: [] }
+            diagnostics.push({ ...it, key: name, start, record })
+          }
+        }
+      }
+    }
+    const schemes = new Map(answer.schemes.map(({ name, text }) => [name, text]))
+    const previousSchemes = new Map(changed.map(({ name }) => [name, this.#schemes.get(name)]))
+    return {
+      diagnostics,
+      schemes,
+      previousSchemes,
+      adopt: () => {
+        for (const [name, text] of schemes) this.#schemes.set(name, text)
+        told.adopt(set, this.#context.state().definitions)
+      },
+      learn: (names) => {
+        for (const local of answer.localTypes) if (names.includes(local.name)) this.#types.set(local.name, local)
+      },
+    }
   }
 
   complete(text: string, offset: number, options?: QuestionOptions): Promise<Completions> {
@@ -95,13 +144,13 @@ export class SessionChecks {
     for (const { id } of Object.values(this.#told)) this.#context.checker.forget(id)
   }
 
-  #place(purpose: "checks" | "assist", text: string): Place {
-    const { state, globalNames, profile } = this.#context
+  #place(purpose: "checks" | "assist", text: string, hidden: ReadonlySet<string> = noNames): Place {
+    const { state, globalNames, profile, directory } = this.#context
     const { locals, definitions } = state()
     const used = purpose === "assist" ? new Set(text.match(/[\w$\u00aa-\uffff]+/g)) : undefined
     const told: LocalText[] = []
     for (const [name, local] of locals) {
-      if (definitions.has(name)) continue
+      if (definitions.has(name) || hidden.has(name)) continue
       const known = this.#types.get(name)
       const type = known?.type ?? (used?.has(name) === true ? typeOf(name, local) : "any")
       told.push({ name, keyword: local.readonly ? "const" : "let", type })
@@ -109,8 +158,49 @@ export class SessionChecks {
     const ambient = globalNames()
       .map((name) => `declare const ${name}: any;\n`)
       .join("")
-    return this.#told[purpose].place(definitions, { profile, ambient, locals: told })
+    return this.#told[purpose].place(definitions, { profile, ambient, locals: told, directory })
   }
+}
+
+const noNames: ReadonlySet<string> = new Set()
+
+/** What a change would make of the definitions. */
+export interface CheckedChange {
+  readonly changed: readonly DefinitionRecord[]
+  readonly removed: readonly string[]
+  /** Definitions with wrappers that may not fit any more. */
+  readonly wrapped: readonly DefinitionRecord[]
+  readonly statements: string
+}
+
+export interface CheckedSet {
+  /** Mistakes that were not there before, with the declaration that each lies in; `undefined` is what runs after it. */
+  readonly diagnostics: readonly (Diagnostic & { record: DefinitionRecord | undefined })[]
+  readonly schemes: ReadonlyMap<string, string>
+  readonly previousSchemes: ReadonlyMap<string, string | undefined>
+  /** The change has been committed: the session's set is the one that was checked. */
+  adopt(): void
+  /** What ran after it has bound these names. */
+  learn(names: readonly string[]): void
+}
+
+const wrapperLead = "(("
+
+/** A wrapper as a statement that has to fit. */
+function wrapperText(name: string, source: string): string {
+  return `${wrapperLead}${source}\n) satisfies (inner: typeof ${name}) => typeof ${name});`
+}
+
+function isMistake({ category, isNew }: Diagnostic): boolean {
+  return category === "error" && isNew
+}
+
+function recordAt(
+  key: string | undefined,
+  changed: ReadonlyMap<string, DefinitionRecord>,
+  definitions: Definitions,
+): DefinitionRecord | undefined {
+  return key === undefined ? undefined : (changed.get(key) ?? definitions.get(key))
 }
 
 /** One of the two sessions that the checker knows of this one. */
@@ -147,6 +237,16 @@ class ToldSession {
     // Questions of a session are answered in their order. If this one is not, the next says what it misses.
     this.#context.checker.advance({ ...old, set: this.#set, changed, removed }).catch(() => {})
     return this.#placeAt(environment)
+  }
+
+  nextSet(): string {
+    return `s${++this.#count}`
+  }
+
+  /** The definitions have become a set that the checker was asked about. */
+  adopt(set: string, definitions: Definitions): void {
+    this.#set = set
+    this.#definitions = new Map(definitions)
   }
 
   #placeAt(environment: Environment): Place {

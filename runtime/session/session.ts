@@ -69,6 +69,7 @@ export interface SessionFacts {
   readonly id: string
   readonly kind: SessionKind
   readonly profile: string
+  readonly directory: string
   readonly workspace: string
   readonly group: string
   readonly principal: string | undefined
@@ -77,7 +78,7 @@ export interface SessionFacts {
   readonly idleMs: number | undefined
   readonly graceMs: number | undefined
   /** Of its evals, where they do not say. */
-  readonly check: "types" | "syntax"
+  readonly check: "types" | "syntax" | undefined
 }
 
 /** Throws `invalid_options` naming the first option that is unknown or misshapen. */
@@ -167,6 +168,11 @@ export class Session implements Tenant, ShellSession {
   get kind(): SessionKind {
     return this.facts.kind
   }
+  /** Where what its code imports is looked for from. */
+  get directory(): string {
+    return this.facts.directory
+  }
+
   get profile(): string {
     return this.facts.profile
   }
@@ -284,6 +290,7 @@ export class Session implements Tenant, ShellSession {
       checker: this.#context.checker,
       key: sessionKey(facts),
       profile,
+      directory: facts.directory,
       state: () => this.state,
       globalNames: () => this.#context.globalNamesOf(workspace),
     })
@@ -354,14 +361,18 @@ export class Session implements Tenant, ShellSession {
     this.#checkOpen()
     const submitted = await this.#moduleChanges.submit(rest)
     if (submitted.status === "rejected") return submitted
-    const { id, statements, ...committed } = submitted
+    const { id, statements, learn, ...committed } = submitted
     if (statements === undefined) return committed
     const options: EvalOptions = { file: rest.file ?? id, line: rest.line ?? 1 }
     if (timeoutMs !== undefined) options.timeoutMs = timeoutMs
     if (onOutput !== undefined) options.onOutput = onOutput
     if (signal !== undefined) options.signal = signal
     if (rest.principal !== undefined) options.principal = rest.principal
-    return { ...committed, outcome: await this.eval(statements, options) }
+    // Its types are checked already.
+    options.check = "syntax"
+    const outcome = await this.eval(statements, options)
+    if (outcome.status === "ok") learn(outcome.committed.set)
+    return { ...committed, outcome }
   }
 
   /** Reads, builds, checks and makes a change without putting it in force. Several may be open at once, within `limits.candidatesMax`. */
@@ -473,6 +484,8 @@ export class Session implements Tenant, ShellSession {
       principal: this.principal,
       state: this.state,
       candidatesMax: this.#context.limits.candidatesMax,
+      check: this.facts.check,
+      checks: () => this.#known(),
       ready: () => this.#ready(),
     })
     return this.#changes

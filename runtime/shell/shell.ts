@@ -41,6 +41,7 @@ export interface ShellSession {
   readonly id: string
   readonly kind: string
   readonly profile: string
+  readonly directory: string
   readonly workspace: string
   readonly principal: string | undefined
   readonly tools: ReadonlyMap<string, Tool>
@@ -290,9 +291,9 @@ export class Shell {
    */
   evalAside(evalId: string, source: string, options: EvalOptions, state: SessionState): Promise<Outcome> {
     const { scheduler, limits, clock } = this.#context
-    const { kind, profile } = this.session
+    const { kind, profile, directory } = this.session
     const place = { file: options.file ?? evalId, line: options.line ?? 1 }
-    const checkpoint = checkpointOf(state, { tools: [], kind, profile })
+    const checkpoint = checkpointOf(state, { tools: [], kind, profile, directory })
     const message = { ...this.#plainMessage(evalId, source, place), commit: state.commit, checkpoint }
     const outcome = emptyOutcome(evalId, "ok", state.revision)
     const timeoutMs = options.timeoutMs ?? limits.evalTimeoutMs
@@ -591,6 +592,8 @@ export class Shell {
       if (message.isPlain && message.plain !== undefined) state.lastValue = { plain: message.plain }
       outcome.late = delta.late ?? []
       outcome.stale = delta.stale ?? []
+      outcome.reloaded = delta.reloaded ?? []
+      outcome.lost.push(...(delta.lostImports ?? []))
       if (!message.realmKept) outcome.lost.push(...this.#realmLost("its realm could not be kept"))
     }
     // A change that was committed meanwhile is among the updates still.
@@ -813,8 +816,8 @@ export class Shell {
   }
 
   #checkpoint(): Checkpoint {
-    const { tools, kind, profile, state } = this.session
-    return checkpointOf(state, { tools: [...tools.keys()], kind, profile })
+    const { tools, kind, profile, directory, state } = this.session
+    return checkpointOf(state, { tools: [...tools.keys()], kind, profile, directory })
   }
 
   #onOutput(running: Running, output: OutputMessage): void {

@@ -4,7 +4,7 @@
 // changed leaves as a delta: the locals it set, the groups of bindings it may have touched as bytes, the definitions it reached.
 import { createHash } from "node:crypto"
 import type { Script } from "node:vm"
-import { compileDefinitions, compileSkeleton } from "../language/compile.ts"
+import { compile, compileDefinitions, compileSkeleton } from "../language/compile.ts"
 import type { KeptDefinition, SiteSource, SkeletonUnit } from "../language/compile.ts"
 import type { NameKind, NameTable } from "../language/transform.ts"
 import type { HostFunction } from "../../stdlib/bridge.ts"
@@ -32,6 +32,7 @@ import { errorRecord } from "./error-record.ts"
 import { copyStrings } from "./realm.ts"
 import type { EncodedGroupBytes, Realm } from "./realm.ts"
 import type { RunningEval } from "./running-eval.ts"
+import type { ModuleGraph } from "./modules/graph.ts"
 import { touchedBy } from "./touched.ts"
 import type { Touched } from "./touched.ts"
 
@@ -91,7 +92,14 @@ const globalReachingCode = /\b(?:globalThis|eval|Function|constructor)\b/
 export class Resident implements NameTable {
   readonly session: string
   readonly realm: Realm
+  readonly modules: ModuleGraph
+  readonly profile: string
   commit: number
+  /** The checkpoint, while its imports have not been made again. */
+  #unbuilt: Checkpoint | undefined
+  /** Imports that could not be made again, and those whose files had changed: the next outcome names them. */
+  #lostImports: string[] = []
+  #reloaded: string[] = []
   /** Scripts by file name, for positions in stacks. */
   readonly units = new Map<string, { unit: Compiled["unit"]; file: string; made?: unknown }>()
   /** The same for functions that came from the checkpoint. */
@@ -127,9 +135,38 @@ export class Resident implements NameTable {
   constructor(session: string, commit: number, checkpoint: Checkpoint, realm: Realm, host: HostFunction) {
     this.session = session
     this.commit = commit
-    const { kind, tools } = checkpoint
+    const { kind, tools, directory, profile } = checkpoint
     this.realm = realm
-    realm.adopt(host, { id: session, kind, tools })
+    this.profile = profile
+    this.modules = realm.moduleGraph(directory)
+    realm.adopt(host, { id: session, kind, tools, directory })
+    if (checkpoint.definitions.some(isImport)) this.#unbuilt = checkpoint
+    else this.#build(checkpoint)
+  }
+
+  /** Whether imports have to be made again before the realm stands as its checkpoint says. */
+  get isUnbuilt(): boolean {
+    return this.#unbuilt !== undefined
+  }
+
+  /** Begins to make the imports again: their modules are code, so this belongs to the eval that needs them. `opRestored` follows. */
+  restoreImports(): void {
+    const text = this.#unbuilt!.definitions.filter(isImport).map(({ source }) => `${source};\n`)
+    const unit = compile(text.join(""), this, { filename: "nacre:imports" })
+    if (!unit.valid) throw new Error(`The texts of imports do not parse: ${unit.rendered}`)
+    const { api } = this.realm
+    api.restoreImports(this.realm.run(newScript(unit.code, unit.filename)) as Parameters<typeof api.restoreImports>[0])
+  }
+
+  /** The imports stand, or are lost: the rest of the checkpoint follows. */
+  finishBuild(): void {
+    const checkpoint = this.#unbuilt!
+    this.#unbuilt = undefined
+    for (const { name, module = "", stamp } of checkpoint.definitions.filter(isImport)) {
+      if (this.kind(name) === "import") {
+        if (this.modules.stampOf(module) !== stamp) this.#reloaded.push(name)
+      } else this.#lostImports.push(name)
+    }
     this.#build(checkpoint)
   }
 
@@ -158,7 +195,7 @@ export class Resident implements NameTable {
 
   /** The script of that file name, for positions in stacks. */
   unitOf(filename: string): { unit: Pick<Compiled["unit"], "map">; file: string } | undefined {
-    return this.units.get(filename) ?? this.#siteUnits.get(filename)
+    return this.units.get(filename) ?? this.#siteUnits.get(filename) ?? this.modules.unitOf(filename)
   }
 
   // An eval
@@ -247,7 +284,7 @@ export class Resident implements NameTable {
     }
     for (const [name, definition] of evl.nestedDefinitions ?? []) {
       const isReplaced = own.has(name) && (isType(definition.record.kind) || inForce.has(name))
-      const isInForce = isType(definition.record.kind) ? !folded.cleared : this.kind(name) === "definition"
+      const isInForce = isType(definition.record.kind) ? !folded.cleared : isDefined(this.kind(name))
       if (isReplaced || !isInForce || removedDefinitions.includes(name)) continue
       this.#definitions.set(name, definition)
       definitions.push(definition.record)
@@ -292,6 +329,10 @@ export class Resident implements NameTable {
     if (removedDefinitions.length > 0) delta.removedDefinitions = removedDefinitions
     if (late.length > 0) delta.late = late
     if (this.#stale.length > 0) delta.stale = this.#stale
+    if (this.#lostImports.length > 0) delta.lostImports = this.#lostImports
+    if (this.#reloaded.length > 0) delta.reloaded = this.#reloaded
+    this.#lostImports = []
+    this.#reloaded = []
     const realmOnly = this.#realmOnly(touched)
     if (realmOnly.length > 0) delta.realmOnly = realmOnly
     return { delta, rejected }
@@ -381,6 +422,13 @@ export class Resident implements NameTable {
       kind: (name) => (removed.includes(name) ? undefined : this.kind(name)),
       isRealmGlobal: (name) => this.isRealmGlobal(name),
       dependencies: (name) => this.dependencies(name),
+    }
+    const missing = definitions.find(
+      (it) => isImport(it) && it.source !== this.#definitions.get(it.name)?.record.source,
+    )
+    if (missing !== undefined) {
+      const message = `The change has the import '${missing.name}', which this session does not: evaluate \`${missing.source}\` first.`
+      return { answer: emptyAnswer({ problem: { ...problemOf(message), kind: "unsupported" } }), isSpoiled: false }
     }
     const unit = compileDefinitions(keptOf(definitions), names, filename)
     if (!unit.valid) return { answer: emptyAnswer({ problem: problemOf(unit.rendered) }), isSpoiled: false }
@@ -675,6 +723,11 @@ export class Resident implements NameTable {
     for (const record of records) {
       this.#look(record.source)
       this.#definitions.set(record.name, { record, reads: [], readsWhenMade: [], hasPrivateNames: false })
+      if (isImport(record)) {
+        // A lost one is read through its cell, which throws.
+        kinds.set(record.name, "import")
+        continue
+      }
       // One with data is not made again: it is among the locals.
       if (isType(record.kind) || record.isData) continue
       kinds.set(record.name, "definition")
@@ -698,7 +751,7 @@ export class Resident implements NameTable {
     const kept: KeptDefinition[] = []
     for (const { record, readsWhenMade } of dependents) {
       const { name, kind } = record
-      if (replaces.includes(name) || isType(kind) || record.isData) continue
+      if (replaces.includes(name) || isType(kind) || record.isData || kind === "import") continue
       if (readsWhenMade.some((read) => replaces.includes(read))) this.#stale.push(name)
       else kept.push(...keptOf([record]))
     }
@@ -749,6 +802,7 @@ export class Resident implements NameTable {
     const own = new Map<string, Definition>()
     for (const definition of unit.definitions) {
       const { name, kind, source, span, dependencies, cells, readsWhenMade, hasPrivateNames, digest } = definition
+      const { module } = definition
       const reads = [...dependencies, ...cells]
       const before = own.get(name)
       if (before === undefined) {
@@ -761,6 +815,10 @@ export class Resident implements NameTable {
           column: span.column,
           dependencies,
           digest,
+        }
+        if (module !== undefined) {
+          record.module = module
+          record.stamp = this.modules.stampOf(module)
         }
         own.set(name, { record, reads, readsWhenMade, hasPrivateNames })
         continue
@@ -893,7 +951,7 @@ function codeOf(definition: Definition | undefined): Definition | undefined {
 /** Definitions as the compiler takes them; types have no value. */
 function keptOf(records: readonly DefinitionRecord[]): KeptDefinition[] {
   return records
-    .filter(({ kind }) => !isType(kind))
+    .filter(({ kind }) => !isType(kind) && kind !== "import")
     .map(({ name, kind, source, file, line, column, isData, wrappers }) => ({
       name,
       kind: kind as KeptDefinition["kind"],
@@ -937,6 +995,14 @@ function splitNames(names: string): string[] {
 
 function isLocal(kind: NameKind | undefined): boolean {
   return kind === "local" || kind === "readonly"
+}
+
+function isDefined(kind: NameKind | undefined): boolean {
+  return kind === "definition" || kind === "import"
+}
+
+function isImport({ kind }: { kind: string }): boolean {
+  return kind === "import"
 }
 
 function isType(kind: string): boolean {

@@ -47,6 +47,9 @@ const met: Record<ErrorKind, string | { never: string }> = {
   revision_not_found: "system/revisions.test.ts",
   candidate_not_found: "system/revisions.test.ts",
   stale_parent: { never: "It is no error but the kind of a rejection, and of what stands in an outcome's `rejected`." },
+  capability_denied: "system/modules.test.ts",
+  module_not_found: "system/modules.test.ts",
+  module_invalid: "system/modules.test.ts",
   unsupported: "system/refusals.test.ts",
 }
 

@@ -8,7 +8,7 @@ import { McpServer } from "@modelcontextprotocol/server"
 import type { CallToolResult, ServerContext } from "@modelcontextprotocol/server"
 import { serveStdio } from "@modelcontextprotocol/server/stdio"
 import { NacreError } from "../../errors.ts"
-import type { Nacre } from "../../nacre.ts"
+import type { Nacre, Profile } from "../../nacre.ts"
 import { checkParameters } from "../schema.ts"
 import { packageVersion } from "../version.ts"
 import { describedBy, parametersSchema, resultSchema } from "./json-schema.ts"
@@ -20,6 +20,8 @@ import { LineTransport } from "./transport.ts"
 export interface McpOptions {
   /** The system, which may still be starting: a client that connects is not kept waiting for it. */
   readonly nacre: Promise<Nacre>
+  /** The most that a session's code may do, and what it may by default. */
+  readonly profile: Profile
   readonly input: Readable
   readonly output: Writable
   /** Ends the connection. */
@@ -90,7 +92,12 @@ async function call(
     const { signal } = context.mcpReq
     const onOutput = progressOf(context, transport)
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- they have been checked
-    const answer = await row.handle((given ?? {}) as Record<string, unknown>, { nacre, signal, onOutput })
+    const answer = await row.handle((given ?? {}) as Record<string, unknown>, {
+      nacre,
+      profile: options.profile,
+      signal,
+      onOutput,
+    })
     const { data, text, isError = false } = answer
     return { content: [{ type: "text", text }], structuredContent: data, ...(isError && { isError }) }
   } catch (error) {

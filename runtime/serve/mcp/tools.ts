@@ -4,8 +4,7 @@
 // server, and newer revisions of MCP have no connection state at all. A call that names none means the session `default`, which its
 // answer says.
 import { NacreError } from "../../errors.ts"
-import type { Nacre } from "../../nacre.ts"
-import type { OpenOptions } from "../../nacre.ts"
+import type { Nacre, OpenOptions, Profile } from "../../nacre.ts"
 import type { Change } from "../../session/changes.ts"
 import type { Outcome } from "../../session/outcome.ts"
 import type { Session, SubmittedChange } from "../../session/session.ts"
@@ -21,6 +20,8 @@ export const defaultSession = "default"
 /** One call of a tool. */
 export interface ToolCall {
   readonly nacre: Nacre
+  /** The most that a session's code may do. */
+  readonly profile: Profile
   /** Aborted when the client cancels the call, and when the connection ends. */
   readonly signal: AbortSignal
   /** Hears what an eval writes, as it comes. */
@@ -68,6 +69,11 @@ const onDataLoss = {
   optional: true,
   doc: "When a definition that must be made again holds other data than its declaration makes; default reject.",
 } as const
+const check = {
+  oneOf: ["types", "syntax"],
+  optional: true,
+  doc: "`types`: TypeScript checks it first, and with mistakes nothing of it runs.",
+} as const
 const timeoutMs = {
   ...milliseconds,
   optional: true,
@@ -77,18 +83,20 @@ const timeoutMs = {
 export const tools: Readonly<Record<string, McpTool>> = {
   evaluate: tool({
     title: "Evaluate TypeScript",
-    doc: `Runs TypeScript in a persistent session and gives the value of its last expression, what it printed, or its error. Bindings, functions and classes stay for later calls; any name may be declared again. Top-level await works. There is no network, file system or import. Evals of one session run one after the other.`,
+    doc: "Runs TypeScript in a persistent session and gives the value of its last expression, what it printed, or its error. Bindings, functions and classes stay for later calls; any name may be declared again. Top-level await works. Network, file system and import are there only in sessions of profile `full`. Evals of one session run one after the other.",
     params: {
       code: { type: "string", doc: "The source text." },
       ...where,
       timeoutMs,
+      check: { ...check, doc: `${check.doc} Default the session's.` },
       atomic: { type: "boolean", optional: true, doc: "Unless it ends ok, leave the session as it was before." },
     },
     result: { ...told, ...outcome },
-    handle: async ({ code, session: id, timeoutMs: limit, atomic }, call) => {
+    handle: async ({ code, session: id, timeoutMs: limit, atomic, check: level }, call) => {
       const session = await sessionFor(call.nacre, id, true)
       const options = evalOptions(call, limit)
       if (atomic !== undefined) options.atomic = atomic
+      if (level !== undefined) options.check = level
       const ended = await session.eval(code, options)
       const text = outcomeText(session.id, ended)
       return { data: { session: session.id, ...outcomeOf(ended) }, text, isError: hasFailed(ended) }
@@ -133,13 +141,14 @@ export const tools: Readonly<Record<string, McpTool>> = {
       profile: {
         oneOf: profiles,
         optional: true,
-        doc: 'What its code may call; default "standard". "minimal" has the language only.',
+        doc: "What its code may call; default what the server was started with. `minimal`: the language only. `standard`: also console, timers and the like. `full`: also Node, network and imports, where the server allows it.",
       },
       isolation: {
         oneOf: ["shared", "process"],
         optional: true,
         doc: "`process`: a process of its own, which no other session's code can take down.",
       },
+      check: { ...check, doc: `${check.doc} Of its evals; default syntax.` },
       evalTimeoutMs: {
         ...milliseconds,
         optional: true,
@@ -147,11 +156,13 @@ export const tools: Readonly<Record<string, McpTool>> = {
       },
     },
     result: sessionInfo,
-    handle: async ({ session: id, profile, isolation, evalTimeoutMs }, { nacre }) => {
+    handle: async ({ session: id, profile, isolation, evalTimeoutMs, check }, { nacre, profile: most }) => {
+      checkProfile(profile, most)
       const options: OpenOptions = { kind: "mcp" }
       if (id !== undefined) options.id = id
       if (profile !== undefined) options.profile = profile
       if (isolation !== undefined) options.isolation = isolation
+      if (check !== undefined) options.check = check
       if (evalTimeoutMs !== undefined) options.evalTimeoutMs = evalTimeoutMs ?? Infinity
       const info = infoOf(await nacre.open(options))
       return {
@@ -192,6 +203,7 @@ export const tools: Readonly<Record<string, McpTool>> = {
         optional: true,
         doc: "The revision that it is meant for: rejected as stale_parent when the session has another one.",
       },
+      check: { ...check, doc: `${check.doc} Default types.` },
       reason,
       onDataLoss,
       timeoutMs: { ...timeoutMs, doc: "Milliseconds the statements may take; null for no limit; default 30000." },
@@ -200,13 +212,14 @@ export const tools: Readonly<Record<string, McpTool>> = {
     handle: async ({ session: id, timeoutMs: limit, ...given }, call) => {
       const session = await sessionFor(call.nacre, id, true)
       const submitted: SubmittedChange = { ...evalOptions(call, limit), ...changeOptions(given) }
-      const { source, remove, parent } = given
+      const { source, remove, parent, check: level } = given
       if (source === undefined && remove === undefined) {
         throw new NacreError("invalid_options", "submit_change needs a source, or names to remove.")
       }
       if (source !== undefined) submitted.source = source
       if (remove !== undefined) submitted.remove = remove
       if (parent !== undefined) submitted.parent = parent
+      if (level !== undefined) submitted.check = level
       const ended = await session.submit(submitted)
       const isError = ended.status === "rejected" || (ended.outcome !== undefined && hasFailed(ended.outcome))
       return { data: { session: session.id, ...changeOf(ended) }, text: changeText(session.id, ended), isError }
@@ -280,6 +293,13 @@ export const tools: Readonly<Record<string, McpTool>> = {
       return { data: { session: id, closed }, text: closed ? `Closed session ${id}.` : `There was no session ${id}.` }
     },
   }),
+}
+
+/** An agent must not give its own code more than whoever started the server has. */
+function checkProfile(wanted: Profile | undefined, most: Profile): void {
+  if (wanted === undefined || profiles.indexOf(wanted) <= profiles.indexOf(most)) return
+  const message = `This server's sessions have profile '${most}' at most; ask who runs it to start it with nacre mcp --profile ${wanted}.`
+  throw new NacreError("capability_denied", message)
 }
 
 /** The session of that id, or the default one, which the first call that needs it opens. */

@@ -5,6 +5,7 @@
 // whoever can read a promise's state writes it there, with an op of its own.
 
 import {
+  ArrayPrototype,
   objectHasOwn,
   ownKeysOf,
   descriptorOf,
@@ -90,6 +91,11 @@ export function writeOther(
   candidate: Brand,
   info: PrototypeInfo | undefined,
 ): void {
+  const foreign = info === undefined ? foreignArrayOf(encoder, prototype) : info.foreign
+  if (foreign !== undefined) {
+    encoder.writeEphemeral(object, `an instance of ${foreign}, which is an imported class`, `${foreign} {}`)
+    return
+  }
   const brand =
     candidate === "ordinary" ? unrootedBrand(object) : confirmBrand(object, candidate) ? candidate : "ordinary"
   if (info?.privates !== undefined && writePrivate(encoder, object, prototype, brand, info.className, info.privates))
@@ -173,6 +179,12 @@ export function writeOther(
       // Both were taken before any brand was asked for.
       encoder.writeEphemeral(object, `a ${brand}`)
   }
+}
+
+/** Nothing is looked up ahead for arrays, which nearly always have the usual prototype. */
+function foreignArrayOf(encoder: ValueEncoder, prototype: object | null): string | undefined {
+  if (prototype === null || prototype === ArrayPrototype) return undefined
+  return encoder.hooks.foreignOf?.(prototype)
 }
 
 function writeOrdinary(

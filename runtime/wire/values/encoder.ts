@@ -70,6 +70,7 @@ const encodeHookNames = [
   "viewsAreSlices",
   "keepsClosures",
   "privatesOf",
+  "foreignOf",
 ] as const
 
 /** Shapes remembered per prototype; a program's hot objects rarely alternate between more. */
@@ -96,6 +97,8 @@ export interface PrototypeInfo {
   readonly brand: Brand
   /** The built-in class on the chain whose internal state nobody can read, as in `Intl.Collator`. */
   readonly builtin: string | undefined
+  /** The class of an imported module on the chain: what its code keeps of an instance cannot be known. */
+  readonly foreign: string | undefined
   /** The chain has more links than anything but an attack: every question about such an object would walk all of it. */
   readonly isTooDeep: boolean
   readonly shapes: Shape[]
@@ -290,7 +293,8 @@ export class ValueEncoder {
     const isTooDeep = hasLongChain(prototype, prototypesMax)
     const brand = isTooDeep ? "ordinary" : candidateBrand(prototype)
     const builtin = brand === "ordinary" && !isTooDeep ? opaqueBuiltin(prototype) : undefined
-    const isPlain = brand === "ordinary" && builtin === undefined && !isTooDeep
+    const foreign = isTooDeep ? undefined : this.hooks.foreignOf?.(prototype)
+    const isPlain = brand === "ordinary" && builtin === undefined && foreign === undefined && !isTooDeep
     const part = found === undefined && this.#keepsClasses ? classOfPart(prototype) : undefined
     const made = part !== undefined && partNumber(prototype) === 0 ? part : undefined
     const info: PrototypeInfo = {
@@ -302,6 +306,7 @@ export class ValueEncoder {
       privates: this.hooks.privatesOf?.(prototype),
       brand,
       builtin,
+      foreign,
       isTooDeep,
       shapes: newList(),
       shapeCount: 0,
@@ -474,6 +479,7 @@ function newPrototypeInfo(mode: number): PrototypeInfo {
     privates: undefined,
     brand: "ordinary",
     builtin: undefined,
+    foreign: undefined,
     isTooDeep: false,
     shapes: newList(),
     shapeCount: 0,

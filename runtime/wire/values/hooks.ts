@@ -18,6 +18,8 @@ export interface EncodeHooks {
   standInPrototype?(prototype: object): object | undefined
   /** The classes with private names on the prototype chain, base first. Without it such instances are ephemeral. */
   privatesOf?(prototype: object): readonly PrivatesOfClass[] | undefined
+  /** The name of an imported class on the prototype chain; its instances are ephemeral. */
+  foreignOf?(prototype: object): string | undefined
   /** Functions of session code are written as values; only where their sources are kept beside the bytes. */
   readonly keepsClosures?: boolean
   /** Encode only the bytes a view shows, as a buffer of its own. For Node's pooled Buffers, whose neighbours are none of ours. */

@@ -51,10 +51,13 @@ export class Agent {
     this.#connection = connection
   }
 
-  static async connect(generation: (typeof generations)[keyof typeof generations] = "handshake"): Promise<Agent> {
+  static async connect(
+    generation: (typeof generations)[keyof typeof generations] = "handshake",
+    ...args: string[]
+  ): Promise<Agent> {
     const folder = mkdtempSync(join(tmpdir(), "nacre-test-"))
     const env = { ...(process.env as Record<string, string>), TMPDIR: folder }
-    const server = { command: process.execPath, args: [main, "mcp"], env }
+    const server = { command: process.execPath, args: [main, "mcp", ...args], env }
     const me = { name: "test", version: "1" }
     let connection: Connection
     if (generation === "first") {

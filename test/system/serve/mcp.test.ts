@@ -204,12 +204,52 @@ describe("what is refused", () => {
     ["restore", { revision: 7 }, "revision_not_found", "0 to 0"],
     ["interrupt", { evalId: "evl_none" }, "eval_not_found", "evl_none"],
     ["open_session", { session: "default", profile: "minimal" }, "profile_conflict", "profile is fixed"],
+    ["open_session", { profile: "full" }, "capability_denied", "nacre mcp --profile full"],
   ])("%s %j is the tool error %s", async (tool, args, kind, words) => {
     if (kind !== "session_not_found") await agent().call("evaluate", { code: "1" })
     const refused = await agent().call(tool, args)
     expect(refused).toMatchObject({ isError: true, error: { kind, retry: expect.any(String) as unknown } })
     expect(refused.text).toContain(`${kind}: `)
     expect(refused.text).toContain(words)
+  })
+})
+
+describe("what whoever starts the server decides", () => {
+  const code = "const { readFileSync } = await import('node:fs'); typeof readFileSync"
+
+  it("is the most that code may do: by default there is no file system", async () => {
+    const agent = await connect()
+    const denied = await agent.call("evaluate", { code })
+    expect(denied).toMatchObject({ isError: true, data: { status: "threw", error: { kind: "capability_denied" } } })
+  })
+
+  it("may be more, and a session may have less", async () => {
+    const agent = await connect("handshake", "--profile", "full")
+    expect((await agent.call("evaluate", { code })).data).toMatchObject({ value: { data: "function" } })
+    await agent.call("open_session", { session: "less", profile: "standard" })
+    expect(await agent.call("evaluate", { code, session: "less" })).toMatchObject({ isError: true })
+  })
+
+  it("has no other profiles", async () => {
+    const { code: exit, stderr } = await new NacreProcess(["mcp", "--profile", "all"]).end()
+    expect({ exit, stderr }).toEqual({ exit: 2, stderr: expect.stringContaining("minimal, standard, full") as unknown })
+  })
+})
+
+describe("types", () => {
+  it("are checked when that is asked for, and in changes", async () => {
+    const agent = await connect()
+    const wrong = { code: "console.log('ran'); const n: number = 'text'", check: "types" }
+    const checked = await agent.call("evaluate", wrong)
+    expect(checked).toMatchObject({ isError: true, data: { status: "invalid" } })
+    expect(checked.text).not.toContain("ran\n")
+    await agent.call("open_session", { session: "typed", check: "types" })
+    const { code: source } = wrong
+    expect((await agent.call("evaluate", { session: "typed", code: source })).data).toMatchObject({ status: "invalid" })
+    const changed = await agent.call("submit_change", { source: "export const n: number = 'text'" })
+    expect(changed).toMatchObject({ isError: true, data: { rejection: { kind: "check_failed" } } })
+    const loose = await agent.call("submit_change", { source: "export const n: number = 'text'", check: "syntax" })
+    expect(loose.data).toMatchObject({ status: "committed" })
   })
 })
 

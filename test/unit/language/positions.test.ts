@@ -133,7 +133,6 @@ describe("invalid sources", () => {
       "let x = 1; let x = 2",
       "Identifier `x` has already been declared (1:16)\n1 | let x = 1; let x = 2\n  |                ^",
     ],
-    ["import x from 'y'", "(1:1)\n1 | import x from 'y'\n  | ^^^^^^^^^^^^^^^^^"],
     ["1\nclass A { m(@d x) {} }", "(2:13)"],
     ["enum E { A = }", "(1:14)"],
     ["export default 1", "(1:1)"],

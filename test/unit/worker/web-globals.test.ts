@@ -11,7 +11,7 @@ const bundle = bundleRealmScript()
 
 function newRealm(timers: number[] = []): Realm {
   const realm = new Realm(bundle, "standard")
-  const facts = { id: "s", kind: "service", tools: [] }
+  const facts = { id: "s", kind: "service", tools: [], directory: "/" }
   realm.adopt((op, a, b, _payload, c) => {
     if (op === opTimerSet) timers.push(a as number)
     if (op !== opUrl) return undefined
