@@ -69,7 +69,7 @@ const onDataLoss = {
   optional: true,
   doc: "When a definition that must be made again holds other data than its declaration makes; default reject.",
 } as const
-const check = {
+const checking = {
   oneOf: ["types", "syntax"],
   optional: true,
   doc: "`types`: TypeScript checks it first, and with mistakes nothing of it runs.",
@@ -88,7 +88,7 @@ export const tools: Readonly<Record<string, McpTool>> = {
       code: { type: "string", doc: "The source text." },
       ...where,
       timeoutMs,
-      check: { ...check, doc: `${check.doc} Default the session's.` },
+      check: { ...checking, doc: `${checking.doc} Default the session's.` },
       atomic: { type: "boolean", optional: true, doc: "Unless it ends ok, leave the session as it was before." },
     },
     result: { ...told, ...outcome },
@@ -148,7 +148,7 @@ export const tools: Readonly<Record<string, McpTool>> = {
         optional: true,
         doc: "`process`: a process of its own, which no other session's code can take down.",
       },
-      check: { ...check, doc: `${check.doc} Of its evals; default syntax.` },
+      check: { ...checking, doc: `${checking.doc} Of its evals; default syntax.` },
       evalTimeoutMs: {
         ...milliseconds,
         optional: true,
@@ -203,7 +203,7 @@ export const tools: Readonly<Record<string, McpTool>> = {
         optional: true,
         doc: "The revision that it is meant for: rejected as stale_parent when the session has another one.",
       },
-      check: { ...check, doc: `${check.doc} Default types.` },
+      check: { ...checking, doc: `${checking.doc} Default types.` },
       reason,
       onDataLoss,
       timeoutMs: { ...timeoutMs, doc: "Milliseconds the statements may take; null for no limit; default 30000." },

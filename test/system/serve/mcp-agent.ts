@@ -53,11 +53,11 @@ export class Agent {
 
   static async connect(
     generation: (typeof generations)[keyof typeof generations] = "handshake",
-    ...args: string[]
+    ...flags: string[]
   ): Promise<Agent> {
     const folder = mkdtempSync(join(tmpdir(), "nacre-test-"))
     const env = { ...(process.env as Record<string, string>), TMPDIR: folder }
-    const server = { command: process.execPath, args: [main, "mcp", ...args], env }
+    const server = { command: process.execPath, args: [main, "mcp", ...flags], env }
     const me = { name: "test", version: "1" }
     let connection: Connection
     if (generation === "first") {
