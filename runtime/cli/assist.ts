@@ -42,7 +42,7 @@ export async function suggest(nacre: Nacre, session: Session, text: string): Pro
 export async function describe(session: Session, text: string): Promise<string | undefined> {
   const name = word.exec(text)?.[0]
   if (name === undefined) return undefined
-  const found = await inTime((signal) => session.inspect(text, text.length - name.length, { signal }))
+  const found = await inTime((signal) => session.hover(text, text.length - name.length, { signal }))
   if (found !== undefined) return cutLines([found.text, found.documentation].filter((it) => it !== "").join("\n"))
   const isMember = text.slice(0, -name.length).trimEnd().endsWith(".")
   return isMember ? undefined : bindingText(session, name)
@@ -51,7 +51,7 @@ export async function describe(session: Session, text: string): Promise<string |
 /** The type of an expression. Waits as long as the checker may take: it was asked for by a command. */
 export async function typeText(session: Session, expression: string): Promise<string> {
   if (completeness(`(${expression}\n)`).state !== "complete") return `That is no expression: ${expression}`
-  const found = await session.inspect(`const _ = (${expression}\n)`, "const ".length)
+  const found = await session.hover(`const _ = (${expression}\n)`, "const ".length)
   return cutLines(found?.text.replace(/^const _: /, "") ?? "Nothing is known of its type.")
 }
 
