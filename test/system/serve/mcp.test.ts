@@ -42,7 +42,7 @@ describe.each(Object.entries(generations))("with %s", (_what, generation) => {
       "console.log('out'); console.error('err'); function twice(n: number) { return 2 * n } let x = twice(21); x"
     const first = await agent.call("evaluate", { code })
     expect(first.isError).toBe(false)
-    expect(first.text).toMatch(/^out\nerr\n=> 42\n\[session default; evl_\w+; ok; set x; defined twice\]$/)
+    expect(first.text).toMatch(/^out\nerr\n=> 42\n\[session default; evl_[\w-]+; ok; set x; defined twice\]$/)
     expect(first.data).toMatchObject({
       session: "default",
       status: "ok",
