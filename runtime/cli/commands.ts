@@ -11,8 +11,8 @@ interface Command {
   readonly doc: string
   readonly flags: Flags
   readonly argumentsMax: number
-  /** Resolves with the exit code. */
-  readonly run: (values: Values, operands: string[]) => Promise<number>
+  /** Resolves with the exit code. `isNamed`: it was asked for by its name, and not by none. */
+  readonly run: (values: Values, operands: string[], isNamed: boolean) => Promise<number>
 }
 
 /** Wrong use of the command line: its message names the remedy. */
@@ -22,13 +22,15 @@ class UsageError extends Error {
 
 const commands: Readonly<Record<string, Command>> = {
   repl: {
-    usage: "nacre",
-    doc: "A prompt on a terminal; otherwise evaluates standard input and prints its value.",
-    flags: {},
+    usage: "nacre [repl] [--history FILE | --no-history]",
+    doc: "A prompt on a terminal. Without a terminal, nacre evaluates standard input and prints its value; nacre repl evaluates it a submission at a time.",
+    flags: { history: { type: "string" }, "no-history": { type: "boolean" } },
     argumentsMax: 0,
-    run: async () => {
-      if (process.stdin.isTTY) return (await import("./repl.ts")).replOnTerminal()
-      return (await import("./eval.ts")).evalSource({ kind: "file", path: "-" }, {})
+    run: async (values, _operands, isNamed) => {
+      const isPrompt = process.stdin.isTTY || isNamed
+      if (!isPrompt) return (await import("./eval.ts")).evalSource({ kind: "file", path: "-" }, {})
+      const historyFile = values["no-history"] === true ? "" : textOf(values["history"])
+      return (await import("./repl.ts")).replOnStreams({ historyFile })
     },
   },
   eval: {
@@ -57,6 +59,19 @@ const commands: Readonly<Record<string, Command>> = {
     flags: {},
     argumentsMax: 0,
     run: async () => (await import("./session.ts")).serveSession(),
+  },
+  mcp: {
+    usage: "nacre mcp [--profile minimal | standard | full]",
+    doc: "Serves sessions as tools of the Model Context Protocol (docs/AGENTS.md) on standard input and output. --profile is the most that their code may do; default standard.",
+    flags: { profile: { type: "string" } },
+    argumentsMax: 0,
+    run: async (values) => {
+      const { profiles } = await import("../serve/shapes.ts")
+      const given = textOf(values["profile"]) ?? "standard"
+      const profile = profiles.find((name) => name === given)
+      if (profile === undefined) throw new UsageError(`--profile takes one of ${profiles.join(", ")}, not '${given}'.`)
+      return (await import("./mcp.ts")).serveAgent(profile)
+    },
   },
   tree: {
     usage: "nacre tree",
@@ -96,7 +111,7 @@ async function dispatch(argv: string[]): Promise<number> {
   }
   const parsed = parse(command, isNamed ? argv.slice(1) : argv)
   if (parsed.values["help"] === true) return print(`${command.usage}\n\n  ${command.doc}`)
-  return command.run(parsed.values, parsed.operands)
+  return command.run(parsed.values, parsed.operands, isNamed)
 }
 
 function parse(command: Command, args: string[]): { values: Values; operands: string[] } {

@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers"
 import { outcomeJson } from "../serve/json.ts"
 import { NacreError } from "../errors.ts"
 import type { EvalOptions } from "../shell/shell.ts"
-import { exitCodeOf, failureText, warnings } from "./report.ts"
+import { exitCodeOf, failureText, warnings } from "../serve/report.ts"
 import { withSystem } from "./system.ts"
 
 /** `path` "-" is standard input. */
@@ -45,10 +45,15 @@ export async function evalSource(source: Source, { timeoutMs, json = false }: Ev
 async function read(source: Source): Promise<string> {
   if (source.kind === "code") return source.code
   if (source.path === "-") return text(process.stdin)
+  return readSource(source.path)
+}
+
+/** The text of a file. Rejects with `invalid_options`, which says why it cannot be read. */
+export async function readSource(path: string): Promise<string> {
   try {
-    return await readFile(source.path, "utf8")
+    return await readFile(path, "utf8")
   } catch (error) {
-    throw new NacreError("invalid_options", `Cannot read '${source.path}': ${reasonOf(error)}.`, { cause: error })
+    throw new NacreError("invalid_options", `Cannot read '${path}': ${reasonOf(error)}.`, { cause: error })
   }
 }
 

@@ -1,47 +1,60 @@
-// The prompt: one session, and a person at a terminal.
+// The prompt: one session, and a person at a terminal, or a script that is piped to it.
 //
 // The session outlives every crash and interrupt of what is typed here, so the loop has no failure mode of its own: each line is a
 // command, a part of a submission, or completes one. Streams are given, so that a test can be the terminal. While code runs, its output
-// appears as it comes and typed lines wait their turn; Ctrl-C interrupts it. At the prompt, Ctrl-C drops the line, Ctrl-D leaves.
+// appears as it comes, Tab completes, and entered lines wait their turn; Ctrl-C interrupts it. At the prompt, Ctrl-C drops the line, Ctrl-D
+// leaves. A script sees no prompt: values and output are on its output, failures beside it, and the exit code tells whether there were any.
 import { createInterface } from "node:readline"
 import type { Interface } from "node:readline"
 import type { Readable, Writable } from "node:stream"
 import type { NacreEvent } from "../events.ts"
 import { completeness } from "../language/completeness.ts"
+import { exitCodeOf, failureText, warnings } from "../serve/report.ts"
 import { packageVersion } from "../serve/version.ts"
 import type { Outcome } from "../session/outcome.ts"
 import type { Session } from "../session/session.ts"
-import { exitCodeOf, failureText, warnings } from "./report.ts"
+import { namesOfEverySession } from "../workspace/names.ts"
+import { describe, suggest } from "./assist.ts"
+import { hasColours, paintFor } from "./colours.ts"
+import type { Paint } from "./colours.ts"
+import { History, historyMax, historyPath } from "./history.ts"
+import { commandOf, commands, runCommand } from "./repl-commands.ts"
 import { withSystem } from "./system.ts"
 import type { System } from "./system.ts"
 
 export interface ReplOptions extends Pick<System, "nacre" | "subscribe" | "signal"> {
   readonly input: Readable
   readonly output: Writable
-  /** Line editing, history and colours of a real terminal. */
+  /** Where a script's failures go; a person sees them where the values are. */
+  readonly errors: Writable
+  /** Prompts, line editing and history of a real terminal; otherwise it reads a script. */
   readonly isTerminal: boolean
+  readonly paint: Paint
+  readonly history: History
 }
 
 const prompt = "> "
 const indentation = "  "
-/** Lines kept for the arrow keys. */
-const historyMax = 1_000
+/** Entered lines that may wait; a script is read no faster than it runs. */
+const linesMax = 1_000
 
-const help = `
-  .help      this text
-  .bindings  what the session holds
-  .reset     forget every binding and definition
-  .editor    enter many lines; .end evaluates them, Ctrl-C drops them
-  .tree      the supervision tree
-  .exit      leave (Ctrl-D)
+export interface PromptOptions {
+  /** Where history is kept; an empty path for nowhere, default as `historyPath` says. */
+  readonly historyFile?: string | undefined
+}
 
-Ctrl-C interrupts what runs and keeps the session. _ is the last value, _error the last error.`
-
-/** The prompt on this process's terminal. Resolves with the exit code. */
-export function replOnTerminal(): Promise<number> {
-  return withSystem(({ nacre, subscribe, signal }) =>
-    new Repl({ nacre, subscribe, signal, input: process.stdin, output: process.stdout, isTerminal: true }).run(),
-  )
+/** The prompt on this process's streams. Resolves with the exit code. */
+export function replOnStreams({ historyFile }: PromptOptions): Promise<number> {
+  const { stdin: input, stdout: output, stderr: errors, env } = process
+  const isTerminal = input.isTTY
+  const kept = historyFile === undefined ? historyPath(env) : historyFile
+  return withSystem(async ({ nacre, subscribe, signal }) => {
+    const history = await History.open(isTerminal && kept !== "" ? kept : undefined)
+    const paint = paintFor(hasColours(output.isTTY, env))
+    const code = await new Repl({ nacre, subscribe, signal, input, output, errors, isTerminal, paint, history }).run()
+    await history.close()
+    return code
+  })
 }
 
 export class Repl {
@@ -62,26 +75,35 @@ export class Repl {
 
   constructor(options: ReplOptions) {
     this.#options = options
-    const { input, output, isTerminal } = options
-    this.#readline = createInterface({ input, output, terminal: isTerminal, historySize: historyMax, prompt })
+    const { input, output, isTerminal, history } = options
+    this.#readline = createInterface({
+      input,
+      ...(isTerminal && { output, completer: this.#completer, history: [...history.lines], historySize: historyMax }),
+      terminal: isTerminal,
+      crlfDelay: Infinity,
+      prompt,
+    })
   }
 
-  /** Resolves with the exit code when the person has left. */
+  /** Resolves with the exit code when the person has left, or the script has ended. */
   async run(): Promise<number> {
-    const { subscribe, signal } = this.#options
+    const { subscribe, signal, isTerminal, history, paint } = this.#options
     const unsubscribe = subscribe((event) => this.#onEvent(event))
     const finished = new Promise<void>((resolve) => {
       this.#finish = resolve
     })
     this.#readline.on("line", (line) => {
+      if (isTerminal) history.add(line)
       this.#lines.push(line)
+      if (this.#lines.length > linesMax) this.#readline.pause()
       void this.#work()
     })
     this.#readline.on("SIGINT", () => this.#onInterrupt())
     this.#readline.on("close", () => this.#onClose())
     if (signal.aborted) this.#readline.close()
-    else signal.addEventListener("abort", () => this.#readline.close(), { once: true })
-    this.#write(`Nacre ${packageVersion()}, a TypeScript session. .help tells more.\n`)
+    else signal.addEventListener("abort", () => this.#onAbort(), { once: true })
+    if (isTerminal) this.#write(`Nacre ${packageVersion()}, a TypeScript session. .help tells more.\n`)
+    if (history.problem !== undefined) this.#write(`${paint.note(history.problem)}\n`)
     this.#prompt()
     // Begun now, so that the host is up when the first line has been typed. A failure is told by the eval that needs it.
     this.#open().catch(() => {})
@@ -95,17 +117,29 @@ export class Repl {
     this.#isBusy = true
     this.#isInterrupted = false
     while (this.#lines.length > 0 && !this.#isInterrupted) {
-      try {
-        await this.#onLine(this.#lines.shift()!)
-      } catch (error) {
-        // What Nacre itself refused, as its message says.
-        this.#write(`${error instanceof Error ? error.message : String(error)}\n`)
-      }
+      if (this.#lines.length === linesMax && !this.#hasClosed) this.#readline.resume()
+      await this.#guarded(() => this.#onLine(this.#lines.shift()!))
     }
     this.#lines.length = 0
     this.#isBusy = false
-    if (this.#hasClosed) this.#finish()
+    if (this.#hasClosed) await this.#end()
     else this.#prompt()
+  }
+
+  async #guarded(act: () => Promise<void>): Promise<void> {
+    try {
+      await act()
+    } catch (error) {
+      // What Nacre itself refused, as its message says.
+      this.#fail(error instanceof Error ? error.message : String(error))
+    }
+  }
+
+  /** A script may end before its last submission does, which is a mistake to be shown. */
+  async #end(): Promise<void> {
+    const rest = this.#isInterrupted || this.#options.isTerminal ? "" : this.#takePending()
+    if (rest !== "") await this.#guarded(() => this.#eval(rest))
+    this.#finish()
   }
 
   async #onLine(line: string): Promise<void> {
@@ -114,8 +148,8 @@ export class Repl {
       this.#isEditing = false
       return this.#eval(this.#takePending())
     }
-    const command = this.#pending.length === 0 ? /^\s*\.([a-z]+)\s*$/.exec(line)?.[1] : undefined
-    if (command !== undefined) return this.#command(command)
+    const command = this.#pending.length === 0 ? commandOf(line) : undefined
+    if (command !== undefined) return this.#command(command.name, command.argument)
     if (this.#pending.length === 0 && line.trim() === "") return
     this.#pending.push(line)
     const source = this.#pending.join("\n")
@@ -123,60 +157,63 @@ export class Repl {
     await this.#eval(this.#takePending())
   }
 
-  async #command(name: string): Promise<void> {
-    switch (name) {
-      case "help":
-        return this.#write(`${help}\n\n`)
-      case "exit":
-        return this.#readline.close()
-      case "editor":
-        this.#isEditing = true
-        return this.#write("Enter any number of lines; .end evaluates them, Ctrl-C drops them.\n")
-      case "reset":
-        await (await this.#open()).reset()
-        this.#ephemeral.clear()
-        return this.#write("The session is empty.\n")
-      case "bindings":
-        return this.#write(bindingsText(await this.#open()))
-      case "tree":
-        return this.#write(`${(await this.#options.nacre).tree().text}\n`)
-      default:
-        return this.#write(`There is no command .${name}; .help lists them.\n`)
-    }
+  async #command(name: string, argument: string): Promise<void> {
+    await runCommand(
+      {
+        nacre: this.#options.nacre,
+        session: () => this.#open(),
+        write: (text) => this.#write(text),
+        evaluate: (source, file) => this.#eval(source, file),
+        edit: () => {
+          this.#isEditing = true
+        },
+        leave: () => this.#leave(),
+      },
+      name,
+      argument,
+    )
+    if (name === "reset") this.#ephemeral.clear()
   }
 
-  async #eval(source: string): Promise<void> {
+  async #eval(source: string, file = "repl"): Promise<void> {
     if (source.trim() === "") return
     const session = await this.#open()
     if (this.#isInterrupted) return
+    const { isTerminal, errors } = this.#options
     let column = 0
     const outcome = await session.eval(source, {
-      file: "repl",
-      onOutput: ({ text }) => {
+      file,
+      onOutput: ({ stream, text }) => {
         column = text.endsWith("\n") ? 0 : 1
-        this.#write(text)
+        if (!isTerminal && stream === "stderr") errors.write(text)
+        else this.#write(text)
       },
     })
-    if (column > 0) this.#write("\n")
+    if (column > 0 && isTerminal) this.#write("\n")
     this.#show(outcome)
     if (outcome.status !== "exited") return
     this.#exitCode = exitCodeOf(outcome)
-    this.#readline.close()
+    this.#leave()
   }
 
   #show(outcome: Outcome): void {
+    const { paint } = this.#options
     const failure = failureText(outcome)
-    if (failure !== undefined) this.#write(`${failure}\n`)
-    else if (outcome.value?.inert === false) this.#write(`${outcome.value.text}\n`)
-    for (const line of warnings(outcome)) this.#write(`${line}\n`)
+    if (failure !== undefined) this.#fail(paint.failure(failure))
+    else if (outcome.value?.inert === false) this.#write(`${paint.value(outcome.value.text)}\n`)
+    for (const line of warnings(outcome)) this.#tell(line)
     const news = outcome.ephemeral.filter((name) => !this.#ephemeral.has(name))
-    if (news.length > 0) this.#write(`Held only by the running process, lost when it ends: ${news.join(", ")}\n`)
+    if (news.length > 0) this.#tell(`Held only by the running process, lost when it ends: ${news.join(", ")}`)
     this.#ephemeral.clear()
     for (const name of outcome.ephemeral) this.#ephemeral.add(name)
   }
 
   #onInterrupt(): void {
     if (this.#isBusy) {
+      if (this.#isInterrupted) {
+        this.#write("\nIt is being stopped: within a second, by force if need be. The session stays; Ctrl-D leaves.\n")
+        return
+      }
       this.#isInterrupted = true
       // Lines that were typed ahead were meant for what is being stopped.
       this.#lines.length = 0
@@ -193,32 +230,88 @@ export class Repl {
     this.#prompt()
   }
 
+  /** A signal, or nobody reads any more. */
+  #onAbort(): void {
+    this.#leave()
+    // A script's input has ended, perhaps, while what it says still runs.
+    this.#stop()
+  }
+
+  #leave(): void {
+    this.#lines.length = 0
+    this.#pending = []
+    this.#readline.close()
+  }
+
+  #stop(): void {
+    if (!this.#isBusy) return
+    this.#isInterrupted = true
+    void this.#session?.interrupt()
+  }
+
   #onClose(): void {
     this.#hasClosed = true
+    const { isTerminal } = this.#options
+    // The end of a script's input ends nothing that it asked for.
     if (this.#isBusy) {
-      this.#isInterrupted = true
-      void this.#session?.interrupt()
+      if (isTerminal) this.#stop()
     } else {
-      if (this.#options.isTerminal) this.#write("\n")
-      this.#finish()
+      if (isTerminal) this.#write("\n")
+      void this.#end()
     }
   }
 
   #onEvent(event: NacreEvent): void {
+    // The outcome of what runs tells it too.
+    if (this.#isBusy) return
     if (event.type === "session.stray") this.#aside(`After its eval had ended: ${event.text.trimEnd()}`)
     else if (event.type === "bindings.lost") this.#aside(`Lost (${event.reason}): ${event.names.join(", ")}`)
   }
 
-  /** A line that nobody asked for: above the prompt, which is drawn again with what was typed. */
+  /** A line that nobody entered a line for: above the prompt, which is drawn again with what was typed. */
   #aside(text: string): void {
-    // The outcome of what runs tells it too.
-    if (this.#isBusy) return
+    if (!this.#options.isTerminal) return this.#tell(text)
     this.#write(`\r\x1b[K${text}\n`)
     this.#readline.prompt(true)
   }
 
+  /** Called by the line editor for a Tab, also while code runs. What it returns is put into the line, or listed at the second Tab. */
+  readonly #completer = (line: string, done: (error: null, result: [string[], string]) => void): void => {
+    const { line: whole, cursor } = this.#readline
+    const nothing: [string[], string] = [[], line]
+    void this.#complete(line)
+      .catch(() => nothing)
+      // Keys that were typed meanwhile are in the line: a name would be put behind them.
+      .then((result) => (this.#readline.line === whole && this.#readline.cursor === cursor ? result : nothing))
+      // oxlint-disable-next-line promise/no-callback-in-promise -- the line editor knows no promises here
+      .then((result) => done(null, result))
+  }
+
+  async #complete(line: string): Promise<[string[], string]> {
+    // A Tab at the beginning of a line is an indentation.
+    if (line.trim() === "" && (this.#pending.length > 0 || this.#isEditing)) return [[`${line}${indentation}`], line]
+    const command = this.#pending.length === 0 && !this.#isEditing ? /^\s*(\.[a-z]*)$/.exec(line)?.[1] : undefined
+    if (command !== undefined) {
+      return [
+        Object.keys(commands)
+          .map((name) => `.${name}`)
+          .filter((name) => name.startsWith(command)),
+        command,
+      ]
+    }
+    // Nobody waits here for a host that is still starting.
+    if (this.#session === undefined) return withNames(line, namesOfEverySession())
+    const text = [...this.#pending, line].join("\n")
+    const { typed, names } = await suggest(await this.#options.nacre, this.#session, text)
+    if (typed === "" || !names.includes(typed)) return [[...names], typed]
+    const about = await describe(this.#session, text)
+    // The line stays as it is when it is said what stands there.
+    if (about !== undefined) this.#aside(this.#options.paint.note(about))
+    return names.length === 1 ? [[], typed] : [[...names], typed]
+  }
+
   #prompt(): void {
-    if (this.#hasClosed) return
+    if (this.#hasClosed || !this.#options.isTerminal) return
     // The depth is shown in front of the line, not typed into it: spaces would become part of a template's text.
     const { length } = this.#pending
     let text = prompt
@@ -228,7 +321,8 @@ export class Repl {
       text = `… ${indentation.repeat(state.state === "incomplete" ? state.indent : 0)}`
     }
     this.#readline.setPrompt(text)
-    this.#readline.prompt()
+    // What was typed while code ran stays, with the cursor where it is.
+    this.#readline.prompt(true)
   }
 
   async #open(): Promise<Session> {
@@ -241,21 +335,25 @@ export class Repl {
     return this.#pending.splice(0).join("\n")
   }
 
+  #fail(text: string): void {
+    const { isTerminal, errors } = this.#options
+    if (isTerminal) return this.#write(`${text}\n`)
+    if (this.#exitCode === 0) this.#exitCode = 1
+    errors.write(`${text}\n`)
+  }
+
+  #tell(line: string): void {
+    const { isTerminal, errors, paint } = this.#options
+    if (isTerminal) this.#write(`${paint.note(line)}\n`)
+    else errors.write(`${line}\n`)
+  }
+
   #write(text: string): void {
     this.#options.output.write(text)
   }
 }
 
-function bindingsText(session: Session): string {
-  const { bindings } = session
-  const names = bindings.keys()
-  if (names.length === 0) return "The session holds nothing yet.\n"
-  const width = Math.max(...names.map((name) => name.length))
-  return names
-    .map((name) => {
-      const { kind, held } = bindings.info(name)!
-      const note = held === "ephemeral" ? ", held only by the running process" : held === "lost" ? ", lost" : ""
-      return `${name.padEnd(width)}  ${kind}${note}\n`
-    })
-    .join("")
+function withNames(line: string, names: readonly string[]): [string[], string] {
+  const typed = /[\w$]*$/.exec(line)![0]
+  return [names.filter((name) => typed !== "" && name.startsWith(typed)), typed]
 }

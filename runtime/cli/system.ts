@@ -24,11 +24,16 @@ const brokenPipeCode = 128 + 13
 const signalCodes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
 
 /**
- * Starts a system of one host, which is all that one session needs, and gives it to `use`. Resolves with the command's exit code. `profile` is
- * that of its sessions: whoever evaluates on their own machine may do there what their code says.
+ * Starts a system of one host, which is all that one client needs, and gives it to `use`. Resolves with the command's exit code. Its sessions have
+ * profile `full` by default: whoever evaluates on their own machine may do there what their code says. `limits` are those in which it
+ * differs from the other commands.
  */
-export async function withSystem(use: (system: System) => Promise<number>, profile: Profile = "full"): Promise<number> {
-  const limits = resolveLimits({ outputBytesMax })
+export async function withSystem(
+  use: (system: System) => Promise<number>,
+  options: { profile?: Profile; limits?: Partial<Limits> } = {},
+): Promise<number> {
+  const { profile = "full", limits: given = {} } = options
+  const limits = resolveLimits({ outputBytesMax, ...given })
   const listeners = new Set<EventListener>()
   const stopping = new AbortController()
   let endedBy: number | undefined
@@ -47,7 +52,7 @@ export async function withSystem(use: (system: System) => Promise<number>, profi
   const nacre = Nacre.start({
     hosts: { min: 1 },
     profile,
-    limits: { outputBytesMax },
+    limits: { outputBytesMax, ...given },
     onEvent: (event: NacreEvent) => {
       for (const listener of listeners) listener(event)
     },

@@ -29,6 +29,7 @@ const added = [
   "TextDecoder",
   "AbortController",
   "AbortSignal",
+  "SuppressedError",
 ]
 const reserved =
   "arguments async await break case catch class const continue debugger default delete do else enum eval export extends false finally for function if implements import in instanceof interface let new null package private protected public return static super switch this throw true try typeof undefined var void while with yield"
@@ -53,6 +54,11 @@ export function checkGlobalName(name: unknown): asserts name is string {
   }
   const what = (taken ??= takenNames()).get(name)
   if (what !== undefined) throw new NacreError("name_conflict", `'${name}' is ${what} and cannot be a global.`)
+}
+
+/** Names that mean something in every session, reserved words among them. */
+export function namesOfEverySession(): string[] {
+  return [...(taken ??= takenNames()).keys()]
 }
 
 function takenNames(): Map<string, string> {

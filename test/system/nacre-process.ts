@@ -23,9 +23,14 @@ export class NacreProcess {
   #stderr = ""
   readonly #watchers = new Set<() => void>()
 
-  constructor(args: readonly string[] = [], command: readonly string[] = [process.execPath, main]) {
+  /** `environment` is beside this process's own; `undefined` takes a name away. */
+  constructor(
+    args: readonly string[] = [],
+    command: readonly string[] = [process.execPath, main],
+    environment: Record<string, string | undefined> = {},
+  ) {
     const [file, ...before] = command
-    this.child = spawn(file!, [...before, ...args], { env: { ...process.env, TMPDIR: this.folder } })
+    this.child = spawn(file!, [...before, ...args], { env: { ...process.env, TMPDIR: this.folder, ...environment } })
     this.child.stdout.setEncoding("utf8").on("data", (text: string) => this.#on(() => (this.#stdout += text)))
     this.child.stderr.setEncoding("utf8").on("data", (text: string) => this.#on(() => (this.#stderr += text)))
     this.child.stdin.on("error", () => {

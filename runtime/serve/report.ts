@@ -1,4 +1,5 @@
-// An outcome as a person at a terminal sees it: what went wrong, what was lost, and the exit code it stands for.
+// Outcomes and records as people at a terminal and agents read them: what went wrong, what was lost, what changed, and the exit code of a command.
+import type { RevisionRecord } from "../module/revision.ts"
 import type { Outcome, OutcomeStatus } from "../session/outcome.ts"
 
 /** Why there is no value, as text; `undefined` when the eval ended well. */
@@ -45,4 +46,30 @@ export function exitCodeOf(outcome: Outcome): number {
   if (outcome.status === "ok") return 0
   if (outcome.status === "exited") return (outcome.exitCode ?? 0) & 0xff
   return 1
+}
+
+/** Names of one list that are told; the others are counted. */
+export const namesMax = 20
+
+/** The record of a revision in one line. */
+export function recordText(record: RevisionRecord): string {
+  const { revision, parent, cause, restored, changes, reinstantiated, stale, lostData, principal, reason } = record
+  const made = changes.map(({ op, key, wrapper }) => `${op} ${key}${wrapper === undefined ? "" : ` (${wrapper})`}`)
+  const facts = [`${cause}${restored === undefined ? "" : ` of ${restored}`}: ${namesText(made) || "no changes"}`]
+  if (reinstantiated.length > 0) facts.push(`made again ${namesText(reinstantiated)}`)
+  if (stale.length > 0) facts.push(`stale ${namesText(stale)}`)
+  if (lostData.length > 0) facts.push(`lost the data of ${namesText(lostData)}`)
+  if (principal !== undefined) facts.push(`by ${principal}`)
+  if (reason !== undefined) facts.push(`because ${cutText(reason, 200)}`)
+  return `revision ${revision} from ${parent}, ${facts.join("; ")}`
+}
+
+export function namesText(names: readonly string[]): string {
+  const more = names.length - namesMax
+  return [...names.slice(0, namesMax), ...(more > 0 ? [`and ${more} more`] : [])].join(", ")
+}
+
+/** The text, or its beginning with how much is missing. */
+export function cutText(text: string, max: number): string {
+  return text.length <= max ? text : `${text.slice(0, max)}… (${text.length - max} more characters)`
 }
