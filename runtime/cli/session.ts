@@ -4,11 +4,10 @@ import { withSystem } from "./system.ts"
 
 /** Serves one client. Exit code: 0 after the end of the input or `shutdown` and `exit`; 1 after `exit` alone, as in LSP. */
 export async function serveSession(): Promise<number> {
-  return withSystem(async ({ nacre, limits, subscribe, signal }) => {
+  return withSystem(async ({ nacre, limits, signal }) => {
     const end = await serveStdio({
       nacre,
       limits,
-      subscribe,
       signal,
       input: process.stdin,
       output: process.stdout,

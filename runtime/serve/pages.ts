@@ -5,11 +5,11 @@ import { errorKinds } from "../errors.ts"
 import { outcomeReasons } from "../session/outcome.ts"
 import { messageBytesMax } from "./framing.ts"
 import { commonKinds, kindsOf, methods, nacreKinds, notifications, parametersOf, protocolVersion } from "./methods.ts"
-import type { Method } from "./methods.ts"
+import type { Method } from "./method.ts"
 import { requestsInFlightMax } from "./rpc.ts"
 import { nameOf } from "./schema.ts"
 import type { Field, Fields, Type } from "./schema.ts"
-import { outcome, sessionInfo } from "./shapes.ts"
+import { exportedRevision, outcome, revisionRecord, sessionInfo } from "./shapes.ts"
 
 const protocolIntroduction = `# Protocol
 
@@ -46,8 +46,7 @@ export function protocolPage(): string {
   for (const [name, { doc, params }] of Object.entries(notifications)) {
     lines.push(`### ${name}\n`, `${doc}\n`, fieldTable("field", params))
   }
-  lines.push("## Outcome\n", "How an eval ended: the result of `eval` and `outcome`.\n", fieldTable("field", outcome))
-  lines.push("## Session\n", "What the answers about sessions hold.\n", fieldTable("field", sessionInfo))
+  for (const { title, doc, fields } of sections) lines.push(`## ${title}\n`, `${doc}\n`, fieldTable("field", fields))
   return `${lines.join("\n").trimEnd()}\n`
 }
 
@@ -94,10 +93,27 @@ function isCommon(kind: string): boolean {
   return kind === nacreKinds[0] || commonKinds.some((it) => it === kind)
 }
 
+/** Shapes that have a section of their own, and how it is linked to. */
+const sections: readonly { fields: Fields; link: string; title: string; doc: string }[] = [
+  { fields: outcome, link: "[outcome](#outcome)", title: "Outcome", doc: "How an eval ended." },
+  { fields: sessionInfo, link: "[session](#session)", title: "Session", doc: "What the answers about sessions hold." },
+  { fields: revisionRecord, link: "[record](#record)", title: "Record", doc: "What led to a revision." },
+  {
+    fields: exportedRevision,
+    link: "[exported revision](#exported-revision)",
+    title: "Exported revision",
+    doc: "The definitions of a revision as data.",
+  },
+]
+
+function linkOf(type: Type): string | undefined {
+  return "fields" in type ? sections.find(({ fields }) => fields === type.fields)?.link : undefined
+}
+
 function resultText(result: Type): string {
+  const link = linkOf(result)
+  if (link !== undefined) return `Result: ${/^\[[aeiou]/.test(link) ? "an" : "a"} ${link}.\n`
   if (!("fields" in result)) return `Result: ${nameOf(result)}.\n`
-  if (result.fields === outcome) return "Result: an [outcome](#outcome).\n"
-  if (result.fields === sessionInfo) return "Result: a [session](#session).\n"
   return fieldTable("result", result.fields)
 }
 
@@ -110,7 +126,7 @@ function fieldTable(title: string, fields: Fields): string {
 function fieldRows(name: string, field: Field): string[] {
   const optional = field.optional === true ? "?" : ""
   const parts = "list" in field ? field.list : field
-  const nested = "fields" in parts && parts.fields !== sessionInfo ? parts.fields : {}
+  const nested = "fields" in parts && linkOf(parts) === undefined ? parts.fields : {}
   const below = Object.entries(nested).flatMap(([part, it]) => fieldRows(`${name}.${part}`, it))
   return [`| \`${name}${optional}\` | ${inCell(shortName(field))} | ${inCell(field.doc)} |`, ...below]
 }
@@ -121,9 +137,8 @@ function inCell(text: string): string {
 
 /** The type of a field whose parts have rows of their own. */
 function shortName(type: Type): string {
-  if ("fields" in type) return "object"
-  if ("list" in type && "fields" in type.list)
-    return type.list.fields === sessionInfo ? "list of [session](#session)" : "list of objects"
+  if ("fields" in type) return linkOf(type) ?? "object"
+  if ("list" in type && "fields" in type.list) return `list of ${linkOf(type.list) ?? "objects"}`
   return nameOf(type)
 }
 
