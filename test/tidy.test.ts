@@ -33,6 +33,7 @@ function importsOf(file: string): Import[] {
 const layers: [RegExp, string][] = [
   [/^runtime\/cli\//, "cli"],
   [/^runtime\/serve\//, "serve"],
+  [/^runtime\/client\//, "client"],
   [/^runtime\/index\.ts$/, "index"],
   [/^runtime\/nacre\.ts$/, "nacre"],
   [/^runtime\/workspace\//, "workspace"],
@@ -76,9 +77,17 @@ describe("layers", () => {
     expect(wrong.filter(({ to }) => !to.startsWith("supervisor/"))).toEqual([])
   })
 
-  it("lets only the host parent spawn or signal processes", () => {
+  it("keeps runtime/client/ independent of the server at run time", () => {
+    const values = sources
+      .filter((file) => file.startsWith("runtime/client/"))
+      .flatMap(importsOf)
+      .filter(({ isTypeOnly }) => !isTypeOnly)
+    expect(values.filter(({ to }) => !to.startsWith("runtime/client/"))).toEqual([])
+  })
+
+  it("lets only the host parent spawn or signal processes, and a client start a server", () => {
     const spawns = sources.filter((file) => /from "node:child_process"/.test(readFileSync(join(root, file), "utf8")))
-    const allowed = /^(runtime\/host\/host\.ts|supervisor\/)/
+    const allowed = /^(runtime\/host\/host\.ts|runtime\/client\/stdio\.ts|supervisor\/)/
     expect(spawns.filter((file) => !allowed.test(file))).toEqual([])
   })
 })

@@ -5,7 +5,7 @@
 import type { EventListener, NacreEvent } from "../events.ts"
 import { Nacre } from "../nacre.ts"
 import { resolveLimits } from "../options.ts"
-import type { Limits } from "../options.ts"
+import type { HostOptions, Limits } from "../options.ts"
 
 export interface System {
   readonly nacre: Promise<Nacre>
@@ -22,8 +22,14 @@ const brokenPipeCode = 128 + 13
 
 const signalCodes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
 
-/** Starts a system of one host, which is all that one session needs, and gives it to `use`. Resolves with the command's exit code. */
-export async function withSystem(use: (system: System) => Promise<number>): Promise<number> {
+/**
+ * Starts a system and gives it to `use`. Resolves with the command's exit code. By default it has one host, which is all that one session
+ * needs.
+ */
+export async function withSystem(
+  use: (system: System) => Promise<number>,
+  hosts: Partial<HostOptions> = { min: 1 },
+): Promise<number> {
   const limits = resolveLimits({ outputBytesMax })
   const listeners = new Set<EventListener>()
   const stopping = new AbortController()
@@ -41,7 +47,7 @@ export async function withSystem(use: (system: System) => Promise<number>): Prom
     })
   }
   const nacre = Nacre.start({
-    hosts: { min: 1 },
+    hosts,
     limits: { outputBytesMax },
     onEvent: (event: NacreEvent) => {
       for (const listener of listeners) listener(event)

@@ -22,6 +22,13 @@ import { packageVersion } from "./version.ts"
 export interface ServeContext {
   readonly nacre: Promise<Nacre>
   readonly limits: Limits
+  /** Live sessions that the client may have opened or used. Default: as many as the nacre. */
+  readonly sessionsMax?: number
+  /** Where a client can come back to on another way: its name for that, and what does it. */
+  readonly resumable?: {
+    readonly id: string
+    readonly resume: (params: { connection: string; received: number }) => object
+  }
   /** Hears of failures that are Nacre's own fault. */
   readonly onInternal?: (error: unknown) => void
 }
@@ -67,6 +74,10 @@ export class Connection {
     })
   }
 
+  get isInitialized(): boolean {
+    return this.#state !== "new"
+  }
+
   /** What its sessions share globals with. It sees nothing of others. */
   get workspace(): string {
     return this.#own.workspace ?? "main"
@@ -104,7 +115,9 @@ export class Connection {
     this.#events = params.events ?? "own"
     // A system that cannot start is told to whoever needs it.
     void this.#context.nacre.then((nacre) => this.#listen(nacre), nothing)
+    const { resumable } = this.#context
     return {
+      ...(resumable === undefined ? {} : { connection: resumable.id }),
       protocolVersion,
       server: { name: "nacre", version: packageVersion() },
       workspace: this.workspace,
@@ -120,6 +133,34 @@ export class Connection {
       ),
       notifications,
     }
+  }
+
+  /** Goes on with an earlier connection, whose answers come on this one's way from then on. */
+  resume(params: { connection: string; received: number }): object {
+    const { resumable } = this.#context
+    if (resumable === undefined) {
+      throw new NacreError(
+        "unsupported",
+        "resume: a connection on standard input and output ends with it; begin a new one.",
+      )
+    }
+    if (this.#state !== "new") {
+      throw new NacreError(
+        "invalid_request",
+        "resume: it must be the first request; this connection has been initialized.",
+      )
+    }
+    return resumable.resume(params)
+  }
+
+  /** Throws `session_limit` when the client has its maximum of live sessions. */
+  admitSession(): void {
+    const { sessionsMax = Infinity } = this.#context
+    if (this.#attached.size < sessionsMax) return
+    for (const known of this.#attached.keys()) if (known.isClosed) this.#attached.delete(known)
+    if (this.#attached.size < sessionsMax) return
+    const message = `This connection has ${this.#attached.size} sessions, its maximum; close or detach some.`
+    throw new NacreError("session_limit", message)
   }
 
   /** Events about this session are the client's from now on. */

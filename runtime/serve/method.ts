@@ -60,7 +60,10 @@ type Row<P extends Fields, R extends Type, N extends Method["needs"]> = Omit<
 }
 
 /** A row of the table with the types that it was written with. */
-export type TypedMethod<P extends Fields, R extends Type, N extends Method["needs"]> = Method & {
+export type TypedMethod<P extends Fields, R extends Type, N extends Method["needs"]> = Omit<
+  Method,
+  "params" | "result" | "needs"
+> & {
   readonly params: P
   readonly result: R
   readonly needs: N

@@ -92,6 +92,11 @@ const rows = {
     },
     result: {
       fields: {
+        connection: {
+          type: "string",
+          optional: true,
+          doc: "For `resume`, where the connection can outlive its socket.",
+        },
         protocolVersion: {
           type: "integer",
           doc: "Changes when a client of the one before could misunderstand an answer.",
@@ -113,6 +118,35 @@ const rows = {
     needs: "nothing",
     isAlways: true,
     handle: (params, { connection }) => connection.initialize(params),
+  }),
+
+  resume: method({
+    doc: "Goes on with a connection whose socket broke, instead of `initialize`: what it was sent and did not get follows the answer. Only on WebSocket, and within the server's grace.",
+    params: {
+      connection: { type: "string", min: 1, max: 256, doc: "As `initialize` named it." },
+      received: {
+        type: "integer",
+        min: 0,
+        doc: "How many messages the client has got on it, answers and notifications, but for answers to `resume`.",
+      },
+    },
+    result: {
+      fields: {
+        received: {
+          type: "integer",
+          doc: "How many messages the server has got on it, but for `resume`: the client sends those after it again.",
+        },
+        missed: { type: "integer", doc: "Messages that the client did not get and that are no longer kept." },
+        inFlight: {
+          list: { either: [{ type: "string" }, { type: "number" }] },
+          doc: "Requests that are still to be answered.",
+        },
+      },
+    },
+    fails: ["connection_not_found", "unsupported"],
+    needs: "nothing",
+    isAlways: true,
+    handle: (params, { connection }) => connection.resume(params),
   }),
 
   eval: method({
@@ -294,6 +328,7 @@ const rows = {
       if (id !== undefined) options.id = id
       if (isolation !== undefined) options.isolation = isolation
       if (idleMs !== undefined && idleMs !== null) options.idleMs = idleMs
+      connection.admitSession()
       const session = await nacre.open(options)
       connection.use(session)
       return infoOf(session)
@@ -338,6 +373,7 @@ const rows = {
     needs: "opens",
     isBehindChanges: true,
     handle: async (_params, { connection, session }) => {
+      connection.admitSession()
       const fork = await session.fork()
       connection.use(fork)
       return infoOf(fork)
@@ -462,6 +498,8 @@ export const notifications = {
     },
   },
 } as const satisfies Record<string, Notification>
+
+export type NotificationTable = typeof notifications
 
 /** The parameters of a method with the one that its row implies. */
 export function parametersOf(row: Method): Fields {

@@ -79,6 +79,10 @@ export class Peer {
     return this.#inFlight.size
   }
 
+  get inFlightIds(): RequestId[] {
+    return [...this.#inFlight.keys()]
+  }
+
   /** Takes one message of the peer: an object, or a batch of them. Never throws. */
   receive(text: string): void {
     if (this.#isClosed) return

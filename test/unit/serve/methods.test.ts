@@ -152,14 +152,25 @@ function standIn(fails?: ErrorKind): Nacre {
   } as unknown as Nacre
 }
 
-function connect(nacre: Promise<Nacre> = Promise.resolve(standIn())) {
+function connect(nacre: Promise<Nacre> = Promise.resolve(standIn()), fails?: ErrorKind) {
   const answers: Answer[] = []
   const internal: unknown[] = []
   // Whoever asks hears of it.
   nacre.catch(() => {})
   const connection = new Connection(
     { send: (text) => void answers.push(JSON.parse(text) as Answer), isCongested: false },
-    { nacre, limits: resolveLimits(), onInternal: (error) => void internal.push(error) },
+    {
+      nacre,
+      limits: resolveLimits(),
+      resumable: {
+        id: "con_a",
+        resume: () => {
+          if (fails !== undefined) throw new NacreError(fails, `It failed with ${fails}.`)
+          return { received: 1, missed: 0, inFlight: [2, "a"] }
+        },
+      },
+      onInternal: (error) => void internal.push(error),
+    },
   )
   let id = 0
   const ask = async (method: string, params: object = {}): Promise<Answer> => {
@@ -192,6 +203,7 @@ const working: Record<string, object> = {
   "globals/at": { name: "g" },
   "globals/bind": { name: "g", value: [1] },
   "globals/unbind": { name: "g" },
+  resume: { connection: "con_a", received: 3 },
   attach: { session: "ses_a", since: 3 },
   detach: { session: "ses_a" },
 }
@@ -202,7 +214,7 @@ describe.each(names)("%s", (name) => {
 
   it("answers what its row says", async () => {
     const { ask } = connect()
-    if (name !== "initialize") await ask("initialize")
+    if (name !== "initialize" && name !== "resume") await ask("initialize")
     const { result, error } = await ask(name, working[name])
     expect(error).toBeUndefined()
     expect(problemOf(row.result, result, "result")).toBeUndefined()
@@ -212,7 +224,7 @@ describe.each(names)("%s", (name) => {
     for (const [parameter, field] of Object.entries(parametersOf(row))) {
       if ("type" in field && field.type === "json") continue
       const { ask } = connect()
-      if (name !== "initialize") await ask("initialize")
+      if (name !== "initialize" && name !== "resume") await ask("initialize")
       const { error } = await ask(name, { ...working[name], [parameter]: "list" in field ? {} : [[]] })
       expect(error).toMatchObject({ code: -32602, data: { kind: "invalid_options" } })
       expect(error!.message).toContain(`params.${parameter} must be`)
@@ -226,8 +238,8 @@ describe.each(names)("%s", (name) => {
 
   it("passes on the kinds it declares", async () => {
     for (const kind of row.fails) {
-      const { ask } = connect(Promise.resolve(standIn(kind)))
-      await ask("initialize")
+      const { ask } = connect(Promise.resolve(standIn(kind)), kind)
+      if (name !== "resume") await ask("initialize")
       const own = kind === "session_not_found" ? { session: "ses_unknown" } : { session: "ses_a" }
       const isOther = kind === "session_limit" || kind === "profile_conflict" || !("session" in parametersOf(row))
       const params = isOther ? {} : own
@@ -302,7 +314,7 @@ it("an unknown method is told with the known ones", async () => {
   const { ask } = connect()
   const { error } = await ask("evaluate")
   expect(error).toMatchObject({ code: -32601, data: { kind: "method_not_found" } })
-  expect(error!.message).toContain("initialize, eval, interrupt")
+  expect(error!.message).toContain("initialize, resume, eval, interrupt")
 })
 
 it("a parameter of another name is named", async () => {
