@@ -53,5 +53,5 @@ export async function serveClients({
 }
 
 function isLoopback(host: string | undefined): boolean {
-  return host === undefined || host === "localhost" || host === "::1" || /^127\./.test(host)
+  return host === undefined || host === "localhost" || host === "::1" || host.startsWith("127.")
 }

@@ -39,7 +39,7 @@ export interface RequestOptions {
 
 /** The arguments of a request: its parameters may be left out where none is needed. */
 type RequestArguments<M extends MethodName> =
-  Record<never, never> extends ParamsOf<M>
+  Partial<ParamsOf<M>> extends ParamsOf<M>
     ? [params?: ParamsOf<M>, options?: RequestOptions]
     : [params: ParamsOf<M>, options?: RequestOptions]
 

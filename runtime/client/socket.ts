@@ -62,9 +62,9 @@ export async function openSocket(url: string, token: string, handlers: ChannelHa
     send: (text) => socket.send(text),
     close: async () => {
       socket.close(1000)
-      const late = setTimeout(() => end("the goodbye was not answered"), goodbyeMs)
+      const unanswered = setTimeout(() => end("the goodbye was not answered"), goodbyeMs)
       await ended
-      clearTimeout(late)
+      clearTimeout(unanswered)
     },
     // It cannot be cut off on every platform; from here on it is not listened to.
     kill: () => {
@@ -78,5 +78,5 @@ async function socketClass(): Promise<SocketClass> {
   const own = (globalThis as { WebSocket?: SocketClass }).WebSocket
   if (own !== undefined) return own
   const { WebSocket } = await import("ws")
-  return WebSocket as unknown as SocketClass
+  return WebSocket
 }

@@ -29,7 +29,7 @@ export async function openStdio(options: StdioOptions, handlers: ChannelHandlers
     stdio: ["pipe", "pipe", "pipe"],
     detached: true,
     ...(cwd === undefined ? {} : { cwd }),
-    ...(env === undefined ? {} : { env: env as NodeJS.ProcessEnv }),
+    ...(env === undefined ? {} : { env }),
   })
   let said = ""
   child.stderr.setEncoding("utf8").on("data", (text: string) => {

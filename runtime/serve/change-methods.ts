@@ -8,7 +8,7 @@ import type { BindingCall, SubmittedChange } from "../session/session.ts"
 import { outcomeJson } from "./json.ts"
 import { method, page, pageMax } from "./method.ts"
 import { atomic, running, runningOptions } from "./running.ts"
-import type { Fields, FieldsOf } from "./schema.ts"
+import type { Fields } from "./schema.ts"
 import { committedOrRejected, exportedRevision, outcome, proposedOrRejected, revisionRecord } from "./shapes.ts"
 
 const name = { type: "string", min: 1, max: 1024 } as const

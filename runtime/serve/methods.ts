@@ -63,7 +63,7 @@ const opening = {
   },
 } as const satisfies Fields
 
-const rows = {
+const table = {
   initialize: method({
     doc: "Begins a connection; the first request. Answers before any host process is up.",
     params: {
@@ -410,9 +410,9 @@ const rows = {
 }
 
 /** The table with each row's own types, from which the client library's are made. */
-export type MethodTable = typeof rows
+export type MethodTable = typeof table
 
-export const methods: Readonly<Record<string, Method>> = rows
+export const methods: Readonly<Record<string, Method>> = table
 
 export interface Notification {
   readonly doc: string

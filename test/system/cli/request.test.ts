@@ -1,5 +1,5 @@
 // `nacre request`: one request, one line.
-// oxlint-disable typescript/no-unsafe-type-assertion -- answers are JSON, whose shape is what the tests check
+// oxlint-disable typescript/no-unsafe-type-assertion, typescript/no-explicit-any -- answers are JSON, whose shape is what the tests check
 import { expect, it } from "vitest"
 import { nacre } from "../nacre-process.ts"
 

@@ -1,6 +1,6 @@
 // Changes of definitions over the protocol, on the built program: what is rejected is a result, what is pipelined works.
-// oxlint-disable typescript/no-unsafe-type-assertion -- answers are JSON, whose shape is what the tests check
-import { expect, it } from "vitest"
+// oxlint-disable typescript/no-unsafe-type-assertion, typescript/no-explicit-any -- answers are JSON, whose shape is what the tests check
+import { expect, test } from "vitest"
 import { NacreProcess } from "../nacre-process.ts"
 
 interface Message {
@@ -25,7 +25,7 @@ async function converse(...requests: [string, object?][]): Promise<{ answers: Me
   return { answers: lines.map((_, id) => messages.find((it) => it.id === id)!), messages }
 }
 
-it("submits, rejects, restores and tells the history, all sent at once", async () => {
+test("submits, rejects, restores and tells the history, all sent at once", async () => {
   const { answers } = await converse(
     [
       "submit",
@@ -71,7 +71,7 @@ it("submits, rejects, restores and tells the history, all sent at once", async (
   expect(history!.result.digest).toBe(first!.result.record.digest)
 })
 
-it("proposes, commits and abandons candidates", async () => {
+test("proposes, commits and abandons candidates", async () => {
   const process = new NacreProcess(["session"])
   const ask = (id: number, method: string, params: object) =>
     process.child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`)
@@ -105,7 +105,7 @@ it("proposes, commits and abandons candidates", async () => {
   expect(answer(9).result).toEqual({ abandoned: false })
 })
 
-it("wraps and unwraps, and gives a revision to another session", async () => {
+test("wraps and unwraps, and gives a revision to another session", async () => {
   const first = await converse(
     ["submit", { source: "function greet(name: string) { return `hello ${name}` }" }],
     ["wrapBinding", { name: "greet", key: "loud", source: "(inner) => (name) => inner(name).toUpperCase()" }],
@@ -143,7 +143,7 @@ it("wraps and unwraps, and gives a revision to another session", async () => {
   expect(answers[5]!.error!.data.kind).toBe("invalid_options")
 })
 
-it("marks, rolls back, shares globals, and replays events that were missed", async () => {
+test("marks, rolls back, shares globals, and replays events that were missed", async () => {
   const { answers, messages } = await converse(
     ["eval", { code: "let n = 1" }],
     ["mark", { name: "one" }],
@@ -183,7 +183,7 @@ it("marks, rolls back, shares globals, and replays events that were missed", asy
   expect(new Set(seqs).size * 2).toBe(seqs.length)
 })
 
-it("sends output as progress to a request with a token", async () => {
+test("sends output as progress to a request with a token", async () => {
   const { messages } = await converse(["eval", { code: "console.log('a')", progressToken: "t" }])
   expect(messages.filter((it) => it.method === "output")).toEqual([])
   expect(messages.filter((it) => it.method === "$/progress").map((it) => it.params)).toEqual([
@@ -191,7 +191,7 @@ it("sends output as progress to a request with a token", async () => {
   ])
 })
 
-it("keeps workspaces apart", async () => {
+test("keeps workspaces apart", async () => {
   const process = new NacreProcess(["session"])
   const lines = [
     ["initialize", { workspace: "left" }],

@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process"
 import { createServer, connect as connectTcp } from "node:net"
 import type { Server, Socket } from "node:net"
-import { afterAll, beforeAll, describe, expect, expectTypeOf, it } from "vitest"
+import { afterAll, beforeAll, describe, expect, expectTypeOf, test } from "vitest"
 import { connectSocket, connectStdio } from "nacre/client"
 import type { Client, ConnectionChange, ResultOf } from "nacre/client"
 import { serve } from "nacre/serve"
@@ -36,7 +36,10 @@ class Wire {
 
   constructor() {
     this.#server = createServer((near) => {
-      if (this.isCut) return void near.destroy()
+      if (this.isCut) {
+        near.destroy()
+        return
+      }
       const { hostname, port } = new URL(served.url)
       const far = connectTcp({ host: hostname, port: Number(port) })
       for (const [from, to] of [
@@ -70,7 +73,7 @@ class Wire {
   }
 }
 
-it("types its methods from the server's table", async () => {
+test("types its methods from the server's table", async () => {
   expectTypeOf<ResultOf<"eval">["status"]>().toEqualTypeOf<
     "ok" | "threw" | "invalid" | "interrupted" | "timeout" | "exited" | "crashed"
   >()
@@ -91,7 +94,7 @@ describe.each<[string, () => Promise<Client>]>([
   ["on stdio", () => connectStdio({ initialize: { events: "changes" } })],
   ["on a socket", () => connectSocket({ url: served.url, token, initialize: { events: "changes" } })],
 ])("%s", (_what, connect) => {
-  it("evaluates, hears output and events, and tells failures apart", async () => {
+  test("evaluates, hears output and events, and tells failures apart", async () => {
     await using client = await connect()
     expect(client.server).toMatchObject({ protocolVersion: 1, positionEncoding: "utf-16" })
     const texts: string[] = []
@@ -112,7 +115,7 @@ describe.each<[string, () => Promise<Client>]>([
     })
   })
 
-  it("interrupts by a signal and by a deadline, and gets the outcome all the same", async () => {
+  test("interrupts by a signal and by a deadline, and gets the outcome all the same", async () => {
     await using client = await connect()
     const abort = new AbortController()
     client.on("output", () => abort.abort())
@@ -125,7 +128,7 @@ describe.each<[string, () => Promise<Client>]>([
     expect((await client.request("eval", { code: "1 + 1" })).value?.data).toBe(2)
   })
 
-  it("fails what is under way when it is closed, and everything after", async () => {
+  test("fails what is under way when it is closed, and everything after", async () => {
     const client = await connect()
     const asked = client.request("eval", { code: "for (;;) {}" })
     const refused = expect(asked).rejects.toMatchObject({ name: "ConnectionError", kind: "closed" })
@@ -137,7 +140,7 @@ describe.each<[string, () => Promise<Client>]>([
 })
 
 describe("a process", () => {
-  it("that dies fails what it had, and another is started", async () => {
+  test("that dies fails what it had, and another is started", async () => {
     const changes: ConnectionChange[] = []
     await using client = await connectStdio({ onConnection: (it) => void changes.push(it) })
     await client.request("eval", { code: "let n = 1" })
@@ -154,7 +157,7 @@ describe("a process", () => {
     expect(changes.map((it) => it.type)).toEqual(["lost", "renewed"])
   })
 
-  it("that hangs is killed at the deadline, and another is started", async () => {
+  test("that hangs is killed at the deadline, and another is started", async () => {
     await using client = await connectStdio({ hungMs: 100, onStderr: () => {} })
     await client.request("eval", { code: "1" })
     const pid = newestServer()
@@ -163,7 +166,7 @@ describe("a process", () => {
     expect((await client.request("eval", { code: "1 + 1" })).value?.data).toBe(2)
   })
 
-  it("that is no server is told in its own words", async () => {
+  test("that is no server is told in its own words", async () => {
     const quiet = { onStderr: () => {} }
     await expect(
       connectStdio({ ...quiet, command: [process.execPath, "-e", "console.error('no such thing'); process.exit(3)"] }),
@@ -178,14 +181,14 @@ describe("a process", () => {
 })
 
 describe("a socket", () => {
-  it("is not opened with a wrong token, or where nothing is served", async () => {
+  test("is not opened with a wrong token, or where nothing is served", async () => {
     await expect(connectSocket({ url: served.url, token: "wrong-wrong-wrong-wrong" })).rejects.toMatchObject({
       kind: "refused",
     })
     await expect(connectSocket({ url: "ws://127.0.0.1:1", token })).rejects.toMatchObject({ kind: "refused" })
   })
 
-  it("that breaks again and again loses no answer, no output and no event, and runs nothing twice", async () => {
+  test("that breaks again and again loses no answer, no output and no event, and runs nothing twice", async () => {
     const wire = await new Wire().open()
     const changes: string[] = []
     const client = await connectSocket({
@@ -224,7 +227,7 @@ describe("a socket", () => {
     await wire.close()
   })
 
-  it("that stays broken fails what was asked, and the next request tries again", async () => {
+  test("that stays broken fails what was asked, and the next request tries again", async () => {
     const wire = await new Wire().open()
     const client = await connectSocket({ url: wire.url, token, reconnectMs: 100, initialize: { session: "stays" } })
     await client.request("eval", { code: "let n = 5" })
@@ -243,7 +246,7 @@ describe("a socket", () => {
     await wire.close()
   })
 
-  it("to a server that has forgotten it begins anew, and says so", async () => {
+  test("to a server that has forgotten it begins anew, and says so", async () => {
     const other = await serve(under.nacre, { token, graceMs: 1 })
     const changes: string[] = []
     const client = await connectSocket({ url: other.url, token, onConnection: ({ type }) => void changes.push(type) })

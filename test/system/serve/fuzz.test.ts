@@ -1,7 +1,7 @@
 // Ten thousand malformed frames and requests against the built program: an error each, no crash, memory flat.
 import { readFileSync } from "node:fs"
 import * as fc from "fast-check"
-import { expect, it } from "vitest"
+import { expect, test } from "vitest"
 import { NacreProcess } from "../nacre-process.ts"
 
 const count = 10_000
@@ -39,7 +39,7 @@ function residentMegabytes(pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]) / 1024
 }
 
-it.each(["headers", "lines"] as const)("%s", async (framing) => {
+test.each(["headers", "lines"] as const)("%s", async (framing) => {
   const messages = fc.sample(malformed, { numRuns: count, seed: 7 }).map((text) => text.replaceAll(/[\r\n]/g, " "))
   const framed = (text: string): string =>
     framing === "lines" ? `${text}\n` : `Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`

@@ -1,7 +1,7 @@
 // An independent implementation of JSON-RPC, the one that editors use, drives the built program through the whole method table and to every
 // error kind that a client can bring about.
-// oxlint-disable typescript/no-unsafe-type-assertion -- answers are JSON, whose shape is what the tests check
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+// oxlint-disable typescript/no-unsafe-type-assertion, typescript/no-explicit-any -- answers are JSON, whose shape is what the tests check
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import rpc from "vscode-jsonrpc/node.js"
 import type { MessageConnection } from "vscode-jsonrpc/node.js"
 import { errorKinds } from "../../../runtime/errors.ts"
@@ -14,7 +14,7 @@ import { NacreProcess } from "../nacre-process.ts"
 interface Client {
   readonly process: NacreProcess
   readonly connection: MessageConnection
-  end(): Promise<void>
+  readonly end: () => Promise<void>
 }
 
 function connect(): Client {
@@ -51,7 +51,7 @@ async function failureOf(answer: Promise<unknown>): Promise<Failure> {
   }
 }
 
-it("runs every method of the table", async () => {
+test("runs every method of the table", async () => {
   const { connection, end } = connect()
   const run = new Set<string>()
   const ask = async (method: string, params: object = {}): Promise<any> => {
@@ -99,7 +99,7 @@ it("runs every method of the table", async () => {
   await end()
 })
 
-it("sees output, progress and events, and stops what it asked for by cancelling", async () => {
+test("sees output, progress and events, and stops what it asked for by cancelling", async () => {
   const { connection, end } = connect()
   const output: unknown[] = []
   const progress: unknown[] = []
@@ -123,7 +123,7 @@ it("sees output, progress and events, and stops what it asked for by cancelling"
   await end()
 })
 
-it("interrupts a hundred times, then adds", async () => {
+test("interrupts a hundred times, then adds", async () => {
   const { connection, end } = connect()
   let seen = 0
   connection.onNotification("output", () => void seen++)
@@ -162,7 +162,7 @@ describe("error kinds", () => {
     produced.add(kind)
   }
 
-  it.each<[ErrorKind, string, object | unknown[]]>([
+  test.each<[ErrorKind, string, object | unknown[]]>([
     ["method_not_found", "evaluate", {}],
     ["invalid_options", "eval", { code: 1 }],
     ["invalid_options", "eval", { code: "1", nested: "evl", timeout: 1 }],
@@ -190,12 +190,12 @@ describe("error kinds", () => {
     expectKind(await failureOf(client.connection.sendRequest(method, params)), kind)
   })
 
-  it("binding_lost", async () => {
+  test("binding_lost", async () => {
     await client.connection.sendRequest("eval", { code: "process.kill?.(0); for (;;) {}", timeoutMs: 50 })
     expectKind(await failureOf(client.connection.sendRequest("resolve", { name: "gone" })), "binding_lost")
   })
 
-  it("queue_full and too_many_requests", async () => {
+  test("queue_full and too_many_requests", async () => {
     const { connection } = client
     const sessions = ["a", "b", "c", "d", "e"]
     for (const session of sessions) await connection.sendRequest("sessions/open", { session })
@@ -215,7 +215,7 @@ describe("error kinds", () => {
     expect(outcomes.every(({ status }) => status === "interrupted")).toBe(true)
   })
 
-  it("parse_failed and invalid_request, for what is no request", async () => {
+  test("parse_failed and invalid_request, for what is no request", async () => {
     for (const [text, kind] of [
       ["{", "parse_failed"],
       ["[]", "invalid_request"],
@@ -227,14 +227,14 @@ describe("error kinds", () => {
     }
   })
 
-  it("not_initialized", async () => {
+  test("not_initialized", async () => {
     const fresh = connect()
     expectKind(await failureOf(fresh.connection.sendRequest("eval", { code: "1" })), "not_initialized")
     await fresh.connection.sendRequest("initialize", {})
     await fresh.end()
   })
 
-  it("covers what a client of this program can bring about", () => {
+  test("covers what a client of this program can bring about", () => {
     const declared = new Set(Object.values(methods).flatMap((row) => row.fails))
     // A defect, a machine without memory, a system that cannot start or a workspace of 256 MiB: tests of their own bring these about.
     const elsewhere = [

@@ -1,7 +1,7 @@
 // A nacre served over WebSocket, with real sockets: who gets in, what is bounded, and what a broken socket loses (nothing).
-// oxlint-disable typescript/no-unsafe-type-assertion -- answers are JSON, whose shape is what the tests check
+// oxlint-disable typescript/no-unsafe-type-assertion, typescript/no-explicit-any -- answers are JSON, whose shape is what the tests check
 import { connect as connectTcp } from "node:net"
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
 import { WebSocket } from "ws"
 import type { ClientOptions } from "ws"
 import { serve } from "nacre/serve"
@@ -95,7 +95,7 @@ async function client(
 }
 
 describe("the door", () => {
-  it.each<[string, ConstructorParameters<typeof Client>[1], string, number]>([
+  test.each<[string, ConstructorParameters<typeof Client>[1], string, number]>([
     ["no token", { headers: {} }, "", 401],
     ["a wrong token", { headers: { authorization: "Bearer correct-horse-batterx" } }, "", 401],
     ["a part of the token", { headers: { authorization: "Bearer correct" } }, "", 401],
@@ -111,7 +111,7 @@ describe("the door", () => {
     expect(served!.clients).toBe(0)
   })
 
-  it.each<[string, ConstructorParameters<typeof Client>[1]]>([
+  test.each<[string, ConstructorParameters<typeof Client>[1]]>([
     ["a token in a header", {}],
     ["a token as subprotocol", { headers: {}, protocols: ["nacre.v1", `nacre.token.${token}`] }],
     ["an origin that was named", { origin: "https://notes.example" }],
@@ -125,14 +125,14 @@ describe("the door", () => {
     await until("it is gone", () => served!.clients === 0)
   })
 
-  it("answers what is no WebSocket with a hint", async () => {
+  test("answers what is no WebSocket with a hint", async () => {
     await start()
     const answer = await fetch(served!.url.replace("ws:", "http:"))
     expect(answer.status).toBe(426)
     await answer.text()
   })
 
-  it.each<[string, Partial<ServeOptions>, RegExp]>([
+  test.each<[string, Partial<ServeOptions>, RegExp]>([
     ["a short token", { token: "short" }, /token of serve must be at least 16/],
     ["an unknown option", { tokens: "a" } as never, /Unknown option serve.tokens/],
     ["a port that is none", { port: 70_000 }, /port of serve/],
@@ -141,7 +141,7 @@ describe("the door", () => {
     await expect(start(options)).rejects.toThrow(message)
   })
 
-  it("tells that the port is taken", async () => {
+  test("tells that the port is taken", async () => {
     await start()
     const port = Number(new URL(served!.url).port)
     await expect(serve(under.nacre, { token, port })).rejects.toThrow("EADDRINUSE")
@@ -149,7 +149,7 @@ describe("the door", () => {
 })
 
 describe("hostile clients", () => {
-  it("is refused above the limit, and admitted when one has gone", async () => {
+  test("is refused above the limit, and admitted when one has gone", async () => {
     await start({ clientsMax: 2 })
     const [first] = [await client(), await client()]
     const third = new Client(served!.url)
@@ -161,7 +161,7 @@ describe("hostile clients", () => {
     await client()
   })
 
-  it("a frame above the limit ends its socket and nothing else", async () => {
+  test("a frame above the limit ends its socket and nothing else", async () => {
     await start({ graceMs: 1 })
     const other = await client()
     const huge = await client()
@@ -170,7 +170,7 @@ describe("hostile clients", () => {
     expect((await other.ask("eval", { code: "1" })).status).toBe("ok")
   })
 
-  it("messages that are none are answered", async () => {
+  test("messages that are none are answered", async () => {
     await start()
     const it = await client()
     it.socket.send("{")
@@ -185,14 +185,14 @@ describe("hostile clients", () => {
     expect((await it.ask("eval", { code: "1" })).status).toBe("ok")
   })
 
-  it("one that never says initialize is sent away", async () => {
+  test("one that never says initialize is sent away", async () => {
     await start({ initializeMs: 50 })
     const it = new Client(served!.url)
     expect(await it.closed).toBe(4001)
     await until("it is forgotten", () => served!.clients === 0)
   })
 
-  it("one that is half open is found by its silence, and a quiet one stays", async () => {
+  test("one that is half open is found by its silence, and a quiet one stays", async () => {
     await start({ pingMs: 200, graceMs: 1 })
     const quiet = await client()
     const { hostname, port } = new URL(served!.url)
@@ -211,7 +211,7 @@ describe("hostile clients", () => {
     deaf.destroy()
   })
 
-  it("opens no more sessions than it may", async () => {
+  test("opens no more sessions than it may", async () => {
     await start({ sessionsPerClientMax: 2 })
     const it = await client()
     const { session } = await it.ask("sessions/open")
@@ -221,7 +221,7 @@ describe("hostile clients", () => {
     await it.ask("sessions/open")
   })
 
-  it("one that does not read loses notifications, is told how many, and gets every answer", async () => {
+  test("one that does not read loses notifications, is told how many, and gets every answer", async () => {
     await start()
     const it = await client()
     it.socket.pause()
@@ -244,7 +244,7 @@ describe("hostile clients", () => {
 })
 
 describe("several clients", () => {
-  it("share a session, its queue and its events", async () => {
+  test("share a session, its queue and its events", async () => {
     await start()
     const ada = await client({ session: "shared", events: "changes" })
     const bob = await client({ session: "shared", events: "changes" })
@@ -261,7 +261,7 @@ describe("several clients", () => {
     await bob.ask("sessions/close")
   })
 
-  it("replays events since a number, and says when some are gone", async () => {
+  test("replays events since a number, and says when some are gone", async () => {
     await start()
     const ada = await client({ session: "watched", events: "changes" })
     await ada.ask("eval", { code: "let n = 1" })
@@ -281,7 +281,7 @@ describe("several clients", () => {
     await ada.ask("sessions/close")
   })
 
-  it("run inside of an eval that waits for a tool", async () => {
+  test("run inside of an eval that waits for a tool", async () => {
     await start()
     const ada = await client({ session: "asking" })
     const bob = await client()
@@ -308,7 +308,7 @@ describe("a socket that breaks", () => {
     return { it, answer }
   }
 
-  it("loses nothing: evals go on, answers and output come to the next socket", async () => {
+  test("loses nothing: evals go on, answers and output come to the next socket", async () => {
     await start()
     const lost = await client({ events: "changes" })
     await lost.ask("eval", { code: "let kept = 1" })
@@ -339,7 +339,7 @@ describe("a socket that breaks", () => {
     expect((await third.ask("eval", { code: "kept" })).value.data).toBe(1)
   })
 
-  it("whose server side looks alive still is taken over", async () => {
+  test("whose server side looks alive still is taken over", async () => {
     await start()
     const stale = await client()
     await stale.ask("eval", { code: "let a = 7" })
@@ -349,7 +349,7 @@ describe("a socket that breaks", () => {
     expect(served!.clients).toBe(1)
   })
 
-  it("is forgiven only for the grace, then what ran is stopped", async () => {
+  test("is forgiven only for the grace, then what ran is stopped", async () => {
     await start({ graceMs: 20 })
     const lost = await client()
     lost.send("eval", { code: "console.log('on'); for (;;) {}" })
@@ -359,7 +359,7 @@ describe("a socket that breaks", () => {
     await expect(back(lost)).rejects.toMatchObject({ kind: "connection_not_found" })
   })
 
-  it("counts as gone at once when its client said goodbye", async () => {
+  test("counts as gone at once when its client said goodbye", async () => {
     await start()
     const left = await client()
     left.socket.close(1000)
@@ -368,7 +368,7 @@ describe("a socket that breaks", () => {
     await expect(back(left)).rejects.toMatchObject({ kind: "connection_not_found" })
   })
 
-  it("says what is no longer kept", async () => {
+  test("says what is no longer kept", async () => {
     await start()
     const lost = await client()
     const asked = lost.send("eval", { code: "await tools.hold('flood'); 1" })
@@ -383,7 +383,7 @@ describe("a socket that breaks", () => {
     await it.answer(asked)
   })
 
-  it("refuses to resume what is unknown, or from the middle of a connection", async () => {
+  test("refuses to resume what is unknown, or from the middle of a connection", async () => {
     await start()
     const it = await client()
     await expect(it.ask("resume", { connection: it.connection, received: 0 })).rejects.toMatchObject({
@@ -398,7 +398,7 @@ describe("a socket that breaks", () => {
 })
 
 describe("the end", () => {
-  it("answers what is under way and closes every socket", async () => {
+  test("answers what is under way and closes every socket", async () => {
     await start()
     const it = await client()
     const asked = it.send("eval", { code: "await tools.hold('stop'); 'done'" })
@@ -415,7 +415,7 @@ describe("the end", () => {
     expect((await under.nacre.open()).isClosed).toBe(false)
   })
 
-  it("of one client is exit", async () => {
+  test("of one client is exit", async () => {
     await start()
     const it = await client()
     await it.ask("shutdown")
@@ -426,7 +426,7 @@ describe("the end", () => {
 })
 
 describe("nacre serve", () => {
-  it("makes a token, shows it once, serves, and ends with a signal", async () => {
+  test("makes a token, shows it once, serves, and ends with a signal", async () => {
     const command = new NacreProcess(["serve", "--port", "0"])
     let stderr = ""
     command.child.stderr.on("data", (text: string) => (stderr += text))
