@@ -10,5 +10,10 @@ export function entryPath(name: string): string {
   return fileURLToPath(new URL(`../${name}${fromSource ? ".ts" : ".js"}`, import.meta.url))
 }
 
+/** Absolute path of a file of the package that is not code, relative to the package's root: `types/session-code.d.ts`. */
+export function packagePath(name: string): string {
+  return fileURLToPath(new URL(`${fromSource ? "../" : "../../"}${name}`, import.meta.url))
+}
+
 /** Node flags that a child needs so that it can load entry files of this kind. */
 export const entryFlags: readonly string[] = fromSource ? ["--import", import.meta.resolve("tsx")] : []

@@ -32,7 +32,11 @@ export const errorKinds = {
     when: "The supervision tree gave up: hosts could not be kept running.",
   },
   host_unavailable: { code: -32012, retry: "same", when: "No host process became ready within its deadline." },
-  overloaded: { code: -32013, retry: "same", when: "The hosts are at their memory limit and nothing can be evicted." },
+  overloaded: {
+    code: -32013,
+    retry: "same",
+    when: "The hosts are at their memory limit and nothing can be evicted, or the checker has its maximum of requests waiting.",
+  },
   too_many_requests: {
     code: -32015,
     retry: "same",
@@ -71,10 +75,14 @@ export const errorKinds = {
   would_deadlock: {
     code: -32032,
     retry: "never",
-    when: "An eval was requested from a tool call that the same session's eval waits for, without `nested: true`.",
+    when: "An eval without `nested: true`, or what takes its turn between evals, was requested from a tool call that the same session's eval waits for.",
   },
   never_settles: { code: -32033, retry: "never", when: "An eval awaits a promise that nothing pending can settle." },
-  source_too_large: { code: -32034, retry: "never", when: "The source text of an eval is above its limit." },
+  source_too_large: {
+    code: -32034,
+    retry: "never",
+    when: "The source text of an eval, or of what it imports, is above its limit.",
+  },
   binding_lost: {
     code: -32040,
     retry: "never",
@@ -108,6 +116,26 @@ export const errorKinds = {
   tool_not_found: { code: -32050, retry: "never", when: "Session code called a tool that the session does not have." },
   tool_timeout: { code: -32051, retry: "same", when: "A tool call did not settle within its deadline." },
   stale_parent: { code: -32060, retry: "fresh", when: "A key was changed by another change since this one began." },
+  capability_denied: {
+    code: -32071,
+    retry: "never",
+    when: "Session code used something that the session's profile does not have.",
+  },
+  module_not_found: {
+    code: -32072,
+    retry: "same",
+    when: "What session code imports is no file, package or builtin module that can be found.",
+  },
+  module_invalid: {
+    code: -32073,
+    retry: "same",
+    when: "What session code imports does not parse, lacks an export that is asked for, or is of a kind that cannot be imported.",
+  },
+  checker_unavailable: {
+    code: -32065,
+    retry: "same",
+    when: "The process that checks types did not answer within the deadline, or ended twice under the request.",
+  },
   unsupported: { code: -32070, retry: "never", when: "The feature is not available in this profile or version." },
 } as const satisfies Record<string, KindRow>
 
@@ -131,4 +159,13 @@ export class NacreError extends Error {
 /** A broken invariant: crashes the actor it happens in, whose supervisor decides. Never caught to carry on. */
 export function assert(condition: unknown, message: string): asserts condition {
   if (!condition) throw new Error(`Broken invariant: ${message}`)
+}
+
+/** The message of whatever was thrown: the embedder's code may throw what cannot be turned into text, and that must not become a second failure. */
+export function messageOf(thrown: unknown): string {
+  try {
+    return String(thrown instanceof Error ? thrown.message : thrown)
+  } catch {
+    return "something that cannot be shown as text"
+  }
 }

@@ -30,6 +30,8 @@ export type NacreHappening =
   | { type: "transcript.shown"; workspace: string; session: string; evalId: string; text: string }
   | { type: "host.started"; host: string; pid: number }
   | { type: "host.lost"; host: string; pid: number; because: string }
+  | { type: "checker.started"; pid: number }
+  | { type: "checker.lost"; pid: number; because: string }
   /** An actor of Nacre itself crashed on a broken invariant; its supervisor decides what follows. */
   | { type: "actor.crashed"; actor: string; message: string }
 
@@ -61,10 +63,20 @@ const eventsKept = 1_000
 /** Characters of transcripts that are kept with them; a flood of text must not hold memory for ever. */
 const textKept = 1024 * 1024
 
+interface Listening {
+  readonly listener: EventListener
+  readonly isWanted: (event: NacreEvent) => boolean
+  /** It gets what comes after this number. */
+  readonly after: number
+}
+
 export class EventLog {
   readonly #kept: NacreEvent[] = []
-  readonly #listeners = new Set<(event: NacreEvent) => void>()
+  readonly #listeners = new Set<Listening>()
   readonly #onFailure: (error: unknown) => void
+  /** Events that happened while a listener ran: everybody has those before them first. */
+  readonly #undelivered: NacreEvent[] = []
+  #isDelivering = false
   #first = 0
   #text = 0
   #seq = 0
@@ -75,7 +87,8 @@ export class EventLog {
   }
 
   emit(happening: NacreHappening): void {
-    const event: NacreEvent = Object.assign(happening, { seq: ++this.#seq })
+    // Everybody gets the same object, also those who attach later.
+    const event: NacreEvent = Object.freeze(Object.assign(happening, { seq: ++this.#seq }))
     this.#kept.push(event)
     this.#text += textOf(event)
     while (this.#kept.length - this.#first > eventsKept || (this.#text > textKept && this.#first < this.#kept.length)) {
@@ -86,32 +99,52 @@ export class EventLog {
       this.#kept.splice(0, this.#first)
       this.#first = 0
     }
-    for (const listener of this.#listeners) this.#call(listener, event)
+    this.#undelivered.push(event)
+    this.#deliver()
   }
 
-  attach(listener: EventListener, { since, workspace, session }: AttachOptions = {}): Attachment {
-    const isWanted = (event: NacreEvent): boolean =>
-      (workspace === undefined || !("workspace" in event) || event.workspace === workspace) &&
-      (session === undefined || ("session" in event && event.session === session))
+  attach(listener: EventListener, options: AttachOptions = {}): Attachment {
+    const { since } = options
     const oldest = this.#seq - (this.#kept.length - this.#first) + 1
     const isComplete = since === undefined || (since >= oldest - 1 && since <= this.#seq)
     const missed = since === undefined ? [] : this.#kept.slice(this.#first).filter((it) => it.seq > since)
     const seq = this.#seq
-    const listening = (event: NacreEvent): void => {
-      if (isWanted(event)) listener(event)
-    }
+    const listening: Listening = { listener, isWanted: wanted(options), after: seq }
     this.#listeners.add(listening)
+    const wasDelivering = this.#isDelivering
+    this.#isDelivering = true
     for (const event of missed) this.#call(listening, event)
+    this.#isDelivering = wasDelivering
+    this.#deliver()
     return { seq, isComplete, detach: () => void this.#listeners.delete(listening) }
   }
 
-  #call(listener: EventListener, event: NacreEvent): void {
+  /** Gives each event to all before the next one, also when a listener makes something happen. */
+  #deliver(): void {
+    if (this.#isDelivering) return
+    this.#isDelivering = true
+    for (let next = 0; next < this.#undelivered.length; next++) {
+      const event = this.#undelivered[next]!
+      for (const listening of this.#listeners) if (event.seq > listening.after) this.#call(listening, event)
+    }
+    this.#undelivered.length = 0
+    this.#isDelivering = false
+  }
+
+  #call({ listener, isWanted }: Listening, event: NacreEvent): void {
+    if (!isWanted(event)) return
     try {
       listener(event)
     } catch (error) {
       this.#onFailure(error)
     }
   }
+}
+
+function wanted({ workspace, session }: AttachOptions): (event: NacreEvent) => boolean {
+  return (event) =>
+    (workspace === undefined || !("workspace" in event) || event.workspace === workspace) &&
+    (session === undefined || ("session" in event && event.session === session))
 }
 
 function textOf(event: NacreEvent): number {

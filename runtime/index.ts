@@ -14,10 +14,12 @@ export type {
   UnwrapChange,
   WrapChange,
 } from "./session/changes.ts"
-export type { BindingCall, SubmittedChange } from "./session/session.ts"
+export type { BindingCall, CandidateEvalOptions, SubmittedChange } from "./session/session.ts"
 export type { Diagnostic, Rejection, RejectionKind } from "./module/candidate.ts"
 export type { RevisionChange, RevisionRecord } from "./module/revision.ts"
 export type { EvalOptions } from "./shell/shell.ts"
+export type { QuestionOptions } from "./checker/checker.ts"
+export type { Completion, Completions, Hover, Signature, Signatures } from "./checker/declarations.ts"
 export type { Tool, ToolContext } from "./shell/tool-calls.ts"
 export type { AttachOptions, Attachment, EventListener, NacreEvent } from "./events.ts"
 export type { WorkspaceGlobals } from "./workspace/globals.ts"

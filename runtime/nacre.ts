@@ -2,23 +2,28 @@
 //
 //   root (one_for_one)
 //   ├ hosts     (one_for_one)  host-1 … host-N, one of them a warm spare; more while a group of its own needs them
+//   ├ checker   (one_for_one)  the process that knows types; only once something has been checked
 //   └ sessions  (one_for_one)  one shell per active session, temporary: the next message starts a fresh one on the same state
 //
 // Stopping goes the other way: sessions are drained and stopped first, then hosts. When the root gives up (hosts that cannot be kept
 // running), every eval has its outcome and the nacre refuses everything with `nacre_failed`.
+import { statSync } from "node:fs"
+import { resolve as resolvePath } from "node:path"
+import { inspect } from "node:util"
 import { nanoid } from "nanoid"
 import { printTree, startSupervisor, treeOf } from "../supervisor/index.ts"
 import type { ChildSpec, ProcessLike, Report, Supervisor, SupervisorSpec, TreeNode } from "../supervisor/index.ts"
+import { Checker } from "./checker/checker.ts"
 import { systemClock } from "./clock.ts"
 import type { Clock } from "./clock.ts"
-import { NacreError, assert } from "./errors.ts"
+import { NacreError, assert, messageOf } from "./errors.ts"
 import { EventLog } from "./events.ts"
 import type { AttachOptions, Attachment, EventListener, NacreHappening } from "./events.ts"
 import { Host } from "./host/host.ts"
 import type { HostEnd, SyncAnswer, SyncCall } from "./host/host.ts"
 import { Listener } from "./host/listener.ts"
 import { Scheduler } from "./host/scheduler.ts"
-import { checkMilliseconds, refuseUnknown, resolveHosts, resolveLimits } from "./options.ts"
+import { checkMilliseconds, expectOption, refuseUnknown, resolveHosts, resolveLimits } from "./options.ts"
 import type { HostOptions, Limits } from "./options.ts"
 import { Session, sessionKinds } from "./session/session.ts"
 import type { SessionContext, SessionFacts, SessionKind } from "./session/session.ts"
@@ -35,9 +40,17 @@ export interface NacreOptions {
   limits?: Partial<Limits>
   /** Functions that session code may call as `tools.name(…)`. */
   tools?: Record<string, Tool>
+  /** The profile of sessions that are opened without one; hosts stand ready for it. Default "standard". */
+  profile?: Profile
+  /** The `directory` of sessions that are opened without one. Default: the working directory. */
+  directory?: string
   /** Receives every event; must not throw. */
   onEvent?: EventListener
 }
+
+/** What session code may call: the language, the web's basics, or all that Node has. */
+export type Profile = (typeof profiles)[number]
+const profiles = ["minimal", "standard", "full"] as const
 
 export interface OpenOptions {
   /** Default: a fresh unguessable one. The id of a live session gives that session. */
@@ -45,13 +58,20 @@ export interface OpenOptions {
   kind?: SessionKind
   /** What it shares globals and a transcript with, and whose sessions it sees. Default "main"; made at its first use. */
   workspace?: string
-  profile?: "minimal" | "standard"
+  profile?: Profile
+  /** Where what its code imports is looked for from: an absolute path, or one from the working directory, which is the default. */
+  directory?: string
   /** On whose behalf it runs; given to tools. */
   principal?: string
   /** Besides the nacre's own; the same name replaces. */
   tools?: Record<string, Tool>
   /** `process`: a host of its own, which no other session's code can take down. */
   isolation?: "shared" | "process"
+  /**
+   * What is checked before code runs or definitions change, unless the call says otherwise. By default evals are checked for syntax, and changes
+   * (`submit`, `proposeChange`, `wrapBinding`) for types. With "types" an eval with type mistakes does not run.
+   */
+  check?: "types" | "syntax"
   evalTimeoutMs?: number
   /** Milliseconds without an eval after which it is closed. Default: never. */
   idleMs?: number
@@ -59,15 +79,24 @@ export interface OpenOptions {
   graceMs?: number
 }
 
-const nacreOptionNames: readonly (keyof NacreOptions)[] = ["hosts", "limits", "tools", "onEvent"]
+const nacreOptionNames: readonly (keyof NacreOptions)[] = [
+  "hosts",
+  "limits",
+  "tools",
+  "profile",
+  "directory",
+  "onEvent",
+]
 const openOptionNames: readonly (keyof OpenOptions)[] = [
   "id",
   "kind",
   "workspace",
   "profile",
+  "directory",
   "principal",
   "tools",
   "isolation",
+  "check",
   "evalTimeoutMs",
   "idleMs",
   "graceMs",
@@ -76,6 +105,8 @@ const openOptionNames: readonly (keyof OpenOptions)[] = [
 const mainWorkspace = "main"
 /** Restarts of hosts within ten seconds before the tree gives up: far above what drills do, far below a spin. */
 const hostRestarts = { intensity: 1_000, periodMs: 10_000 }
+/** Restarts of the checker: its backoff allows ten in ten seconds, so the nacre never gives up for it; who asks is told. */
+const checkerRestarts = { intensity: 100, periodMs: 10_000 }
 /** Time between looks at idle sessions and realms. */
 const idleSweepMs = 5_000
 /** Milliseconds after its last eval that an idle session's shell is kept. */
@@ -92,9 +123,12 @@ export class Nacre {
   readonly #listener: Listener
   readonly #scheduler: Scheduler
   readonly #tools: ReadonlyMap<string, Tool>
+  readonly #directory: string
+  readonly #profile: Profile
   readonly #events: EventLog
   readonly #workspaces = new Map<string, Workspace>()
   readonly #versions = new Versions()
+  readonly #checker: Checker
   readonly #livingHosts = new Set<Host>()
   readonly #active = new Set<Session>()
   readonly #context: SessionContext
@@ -118,12 +152,14 @@ export class Nacre {
     this.hosts = hosts
     this.limits = limits
     this.#tools = checkTools(options.tools)
+    this.#directory = directoryOf(options.directory)
+    this.#profile = checkProfile(options.profile ?? "standard")
     this.#events = new EventLog((error) => {
-      process.emitWarning(`An event listener of nacre ${this.id} threw: ${String(error)}`)
+      process.emitWarning(`An event listener of nacre ${this.id} threw: ${messageOf(error)}`)
     })
     if (options.onEvent !== undefined) this.#events.attach(options.onEvent)
     this.#scheduler = new Scheduler(
-      { clock: this.#clock, limits, hosts, listener, mainGroup: groupOf(mainWorkspace, "standard") },
+      { clock: this.#clock, limits, hosts, listener, mainGroup: groupOf(mainWorkspace, this.#profile) },
       {
         onHostWanted: () => this.#considerHost(),
         onHostRetired: (host) => void host.stop(hostStopMs),
@@ -131,16 +167,25 @@ export class Nacre {
           this.#emit({ type: "session.stray", session, workspace: workspaceOf(group), evalId, text }),
       },
     )
+    this.#checker = new Checker({
+      clock: this.#clock,
+      limits,
+      emit: (event) => this.#emit(event),
+      supervise: (start) => this.#startChecker(start),
+    })
     this.#context = {
       scheduler: this.#scheduler,
       limits,
       clock: this.#clock,
       emit: (event) => this.#emit(event),
+      globalNamesOf: (workspace) => this.#workspaces.get(workspace)?.globals.names() ?? [],
+      checker: this.#checker,
       generationOf: (workspace) => this.#workspaces.get(workspace)?.globals.generation ?? 0,
       nextEvalId: () => this.#evalPrefix + (++this.#evals).toString(36),
       startShell: (session, start) => this.#startShell(session, start),
       onClosed: (session) => this.#onClosed(session),
-      fork: (session, state) => this.#add({ ...session.facts, id: newSessionId() }, state),
+      fork: (session, state) => this.#fork(session, state),
+      checkRunning: () => this.#checkRunning(),
     }
   }
 
@@ -150,6 +195,8 @@ export class Nacre {
     const hosts = resolveHosts(options.hosts)
     const limits = resolveLimits(options.limits)
     checkTools(options.tools)
+    const { onEvent } = options
+    expectOption(onEvent === undefined || typeof onEvent === "function", "onEvent", "a function", onEvent)
     const nacre = new Nacre(await Listener.open(), hosts, limits, options)
     const firstHost = new Promise<void>((resolve, reject) => {
       nacre.#firstHost = { resolve, reject }
@@ -178,21 +225,30 @@ export class Nacre {
   async open(options: OpenOptions = {}): Promise<Session> {
     this.#checkRunning()
     const facts = this.#factsOf(options)
-    const live = this.#workspaces.get(facts.workspace)?.sessions.get(facts.id)
+    const known = (): Session | undefined => this.#workspaces.get(facts.workspace)?.sessions.get(facts.id)
+    // One that is being closed is no longer alive, and its id is free when it has gone.
+    for (let closing = known(); closing?.isClosed === true; closing = known()) {
+      await closing.close()
+      this.#checkRunning()
+    }
+    const live = known()
     if (live !== undefined) {
       this.#refuseConflicts(live, options, facts)
       return live
     }
-    if (this.#sessionCount >= this.limits.sessionsMax) {
-      const message = `This nacre has ${this.#sessionCount} sessions, its maximum; close some, or raise limits.sessionsMax.`
-      throw new NacreError("session_limit", message)
-    }
     return this.#add(facts)
+  }
+
+  #fork({ facts, group }: Session, state: SessionState): Session {
+    this.#checkRunning()
+    const id = newSessionId()
+    // A session with a host of its own shares that with nobody, its fork included.
+    return this.#add({ ...facts, id, group: isOwnGroup(group) ? ownGroup(facts.workspace, id) : group }, state)
   }
 
   /** What a session was opened with is fixed: asking for something else must not silently give what is there. */
   #refuseConflicts(live: Session, options: OpenOptions, facts: SessionFacts): void {
-    const fixed = ["profile", "kind", "principal", "evalTimeoutMs", "idleMs", "graceMs"] as const
+    const fixed = ["profile", "directory", "kind", "principal", "evalTimeoutMs", "idleMs", "graceMs", "check"] as const
     const name =
       fixed.find((it) => options[it] !== undefined && live.facts[it] !== facts[it]) ??
       (options.isolation !== undefined && live.facts.group !== facts.group ? "isolation" : undefined) ??
@@ -204,11 +260,17 @@ export class Nacre {
 
   /** The live session of that id in that workspace. */
   session(id: string, workspace = mainWorkspace): Session | undefined {
-    return this.#workspaces.get(workspace)?.sessions.get(id)
+    const session = this.#workspaces.get(workspace)?.sessions.get(id)
+    return session?.isClosed === true ? undefined : session
   }
 
   /** The live sessions of one workspace, or of all. */
   sessions(workspace?: string): Session[] {
+    return this.#registered(workspace).filter((it) => !it.isClosed)
+  }
+
+  /** As `sessions`, with those that are being closed. */
+  #registered(workspace?: string): Session[] {
     const found = workspace === undefined ? [...this.#workspaces.values()] : [this.#workspaces.get(workspace)]
     return found.flatMap((it) => (it === undefined ? [] : [...it.sessions.values()]))
   }
@@ -243,7 +305,18 @@ export class Nacre {
    * some of the asked ones are gone, `isComplete` is false.
    */
   attach(listener: EventListener, options: AttachOptions = {}): Attachment {
+    expectOption(typeof listener === "function", "A listener", "a function", listener)
+    refuseUnknown("attach", options, ["since", "workspace", "session"] satisfies (keyof AttachOptions)[])
+    const { since, workspace, session } = options
+    expectOption(since === undefined || Number.isSafeInteger(since), "since", "a number that an event had", since)
+    expectOption(workspace === undefined || typeof workspace === "string", "workspace", "a string", workspace)
+    expectOption(session === undefined || typeof session === "string", "session", "a string", session)
     return this.#events.attach(listener, options)
+  }
+
+  /** Internal: types of sessions' code. */
+  get checker(): Checker {
+    return this.#checker
   }
 
   /** The supervision tree as data and as text, as it is now. */
@@ -277,7 +350,8 @@ export class Nacre {
       await new Promise<void>((resolve) => setTimeout(resolve, 5))
     }
     await Promise.all([...this.#active].map((session) => session.close()))
-    for (const session of this.sessions()) await session.close()
+    for (const session of this.#registered()) await session.close()
+    this.#checker.stop()
     if (this.#root !== undefined && !hasFailed) await this.#root.stop()
     this.#scheduler.dispose()
     await this.#listener.close()
@@ -300,6 +374,23 @@ export class Nacre {
       },
       { name: "nacre", onReport: (report) => this.#onReport(report) },
     )
+  }
+
+  /** The checker's part of the tree, made at the first check. */
+  async #startChecker(start: () => ProcessLike): Promise<void> {
+    assert(this.#root !== undefined, "something is checked before the tree has started")
+    const process: ChildSpec = {
+      id: "types",
+      shutdown: hostStopMs + 1_000,
+      backoff: { minMs: 10, maxMs: 1_000 },
+      start,
+    }
+    const answer = await this.#root.startChild({
+      id: "checker",
+      type: "supervisor",
+      start: (context) => startSupervisor({ ...checkerRestarts, children: [process] }, context),
+    })
+    if (!answer.ok) throw new NacreError("internal", "The checker could not be supervised.", { cause: answer })
   }
 
   #supervisorSpec(id: "hosts" | "sessions", spec: SupervisorSpec): ChildSpec {
@@ -388,11 +479,13 @@ export class Nacre {
     start: Parameters<SessionContext["startShell"]>[1],
   ): ReturnType<SessionContext["startShell"]> {
     const id = childId(session)
+    // From now on: whoever stops everything waits for what this session has accepted.
+    this.#active.add(session)
     const answer = await this.#supervisor("sessions").startChild({ id, restart: "temporary", start })
     if (!answer.ok || answer.process === undefined) {
+      this.#active.delete(session)
       throw new NacreError("internal", `The shell of session '${id}' could not be started.`, { cause: answer })
     }
-    this.#active.add(session)
     return answer.process
   }
 
@@ -411,6 +504,10 @@ export class Nacre {
   // Sessions
 
   #add(facts: SessionFacts, state?: SessionState): Session {
+    if (this.#sessionCount >= this.limits.sessionsMax) {
+      const message = `This nacre has ${this.#sessionCount} sessions, its maximum; close some, or raise limits.sessionsMax.`
+      throw new NacreError("session_limit", message)
+    }
     const session = new Session(facts, this.#context, state)
     const { id, workspace } = facts
     this.#workspace(workspace).sessions.set(id, session)
@@ -475,24 +572,25 @@ export class Nacre {
 
   #factsOf(options: OpenOptions): SessionFacts {
     refuseUnknown("open", options, openOptionNames)
-    const { kind = "unknown", workspace = mainWorkspace, profile = "standard", isolation = "shared" } = options
+    const {
+      kind = "unknown",
+      workspace = mainWorkspace,
+      profile = this.#profile,
+      isolation = "shared",
+      check,
+    } = options
     checkWorkspace(workspace)
     const id = options.id ?? newSessionId()
     if (typeof id !== "string" || id === "" || id.length > 256 || !isPlainValue(id)) {
       throw new NacreError("invalid_options", "A session's id must be a well-formed string of 1 to 256 characters.")
     }
-    if (!sessionKinds.includes(kind)) {
-      throw new NacreError(
-        "invalid_options",
-        `Unknown session kind '${kind as string}'; known are ${sessionKinds.join(", ")}.`,
-      )
-    }
-    if (profile !== "minimal" && profile !== "standard") {
-      throw new NacreError("invalid_options", `Unknown profile '${String(profile)}'; known are minimal, standard.`)
-    }
-    if (isolation !== "shared" && isolation !== "process") {
-      throw new NacreError("invalid_options", `Unknown isolation '${String(isolation)}'; known are shared, process.`)
-    }
+    expectOption(sessionKinds.includes(kind), "kind", `one of ${sessionKinds.join(", ")}`, kind)
+    checkProfile(profile)
+    const directory = options.directory === undefined ? this.#directory : directoryOf(options.directory)
+    expectOption(isolation === "shared" || isolation === "process", "isolation", "one of shared, process", isolation)
+    const { principal } = options
+    expectOption(principal === undefined || typeof principal === "string", "principal", "a string", principal)
+    expectOption(check === undefined || check === "types" || check === "syntax", "check", "one of types, syntax", check)
     checkMilliseconds("evalTimeoutMs", options.evalTimeoutMs)
     checkMilliseconds("idleMs", options.idleMs)
     checkMilliseconds("graceMs", options.graceMs)
@@ -501,14 +599,16 @@ export class Nacre {
       id,
       kind,
       profile,
+      directory,
       workspace,
-      group: isolation === "process" ? `own:${sessionKey({ workspace, id })}` : groupOf(workspace, profile),
-      principal: options.principal,
+      group: isolation === "process" ? ownGroup(workspace, id) : groupOf(workspace, profile),
+      principal,
       tools: options.tools === undefined ? this.#tools : new Map([...this.#tools, ...checkTools(options.tools)]),
       // A person at a prompt decides for themselves how long to wait.
       evalTimeoutMs: options.evalTimeoutMs ?? (interactive ? Infinity : this.limits.evalTimeoutMs),
       idleMs: options.idleMs,
       graceMs: options.graceMs,
+      check,
     }
   }
 
@@ -520,7 +620,7 @@ export class Nacre {
       return
     }
     this.#groupSizes.delete(group)
-    if (group !== groupOf(mainWorkspace, "standard")) this.#scheduler.retireGroup(group)
+    if (group !== groupOf(mainWorkspace, this.#profile)) this.#scheduler.retireGroup(group)
   }
 
   #sweepIdle(): void {
@@ -552,13 +652,41 @@ export class Nacre {
   }
 }
 
+function checkProfile(profile: Profile): Profile {
+  if (profiles.includes(profile)) return profile
+  const known = profiles.join(", ")
+  throw new NacreError("invalid_options", `Unknown profile '${profile as string}'; known are ${known}.`)
+}
+
+/** Looked at now: later a misspelt folder would only show as imports that find nothing. */
+function directoryOf(given: unknown): string {
+  if (given === undefined) return process.cwd()
+  if (typeof given !== "string" || given === "" || given.includes("\0")) {
+    throw new NacreError("invalid_options", `directory must be the path of a folder, not ${inspect(given)}.`)
+  }
+  const path = resolvePath(given)
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) {
+    throw new NacreError("invalid_options", `directory '${path}' is no folder.`)
+  }
+  return path
+}
+
 function groupOf(workspace: string, profile: string): string {
   return `${workspace}/${profile}`
 }
 
-/** The workspace of a group, as `groupOf` and `own:` name them. */
+/** The group of one session that has a host of its own. */
+function ownGroup(workspace: string, id: string): string {
+  return `own:${sessionKey({ workspace, id })}`
+}
+
+function isOwnGroup(group: string): boolean {
+  return group.startsWith("own:")
+}
+
+/** The workspace of a group, as `groupOf` and `ownGroup` name them. */
 function workspaceOf(group: string): string {
-  const from = group.startsWith("own:") ? "own:".length : 0
+  const from = isOwnGroup(group) ? "own:".length : 0
   return group.slice(from, group.indexOf("/", from))
 }
 
@@ -579,6 +707,7 @@ function newSessionId(): string {
 
 function checkTools(tools: Record<string, Tool> = {}): Map<string, Tool> {
   const checked = new Map<string, Tool>()
+  expectOption(typeof tools === "object" && tools !== null, "tools", "an object of functions", tools)
   for (const [name, tool] of Object.entries(tools)) {
     if (typeof tool !== "function" || !/^[A-Za-z_$][\w$]*$/.test(name)) {
       throw new NacreError("invalid_options", `Tool '${name}' must be a function under an identifier as its name.`)

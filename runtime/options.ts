@@ -51,6 +51,12 @@ export interface Limits {
   hostSilenceMs: number
   /** Milliseconds that `stop` lets running evals finish before it interrupts them. */
   drainMs: number
+  /** Milliseconds that a check of types, a completion and the like may take, with their waiting. A checked body edit takes 10 ms, a first check 1 s. */
+  checkTimeoutMs: number
+  /** Checks that may wait for the checker. At 10 ms each the last of them is answered within seconds. */
+  checksWaitingMax: number
+  /** Resident bytes of the checker above which it is killed. It has 150 MB with TypeScript loaded, and 60 KB for a definition it has looked at. */
+  checkerMemoryBytesMax: number
   /** Milliseconds a computing eval may stand still after an interrupt before its thread is terminated: lets a short stretch end by itself. */
   interruptGraceMs: number
   /** Milliseconds a thread may take to stop before its host is killed (a long native call cannot be interrupted). */
@@ -76,6 +82,9 @@ export const defaultLimits: Limits = {
   hostStartTimeoutMs: 20_000,
   hostSilenceMs: 5_000,
   drainMs: 5_000,
+  checkTimeoutMs: 15_000,
+  checksWaitingMax: 256,
+  checkerMemoryBytesMax: 1024 * 1024 * 1024,
   interruptGraceMs: 5,
   threadStopMs: 250,
 }
@@ -109,13 +118,16 @@ export function resolveLimits(given: Partial<Limits> = {}): Limits {
 }
 
 /** Options of the design that later versions bring; naming them says so, instead of ignoring what was asked for. */
-const comingOptions = new Set(["profiles", "preludes", "store", "logger", "check", "commit"])
+const comingOptions = new Set(["profiles", "preludes", "store", "logger", "commit"])
 
 /**
  * Throws for the first option of `given` that is not among `known`, since a misspelt one must not be a default in disguise: `unsupported` for
- * one that a later version brings, else `invalid_options`.
+ * one that a later version brings, else `invalid_options`. The same when `given` holds no options at all.
  */
-export function refuseUnknown(group: string, given: object, known: readonly string[]): void {
+export function refuseUnknown(group: string, given: unknown, known: readonly string[]): asserts given is object {
+  if (typeof given !== "object" || given === null || Array.isArray(given)) {
+    throw new NacreError("invalid_options", `The options of ${group} must be an object, not ${inspect(given)}.`)
+  }
   for (const name of Object.keys(given)) {
     if (known.includes(name)) continue
     if (comingOptions.has(name)) {
@@ -130,11 +142,13 @@ export function refuseUnknown(group: string, given: object, known: readonly stri
 
 /** Throws `invalid_options` unless `value` is `undefined` or a positive number of milliseconds; `Infinity` is none. */
 export function checkMilliseconds(name: string, value: unknown): void {
-  if (value === undefined || (typeof value === "number" && value > 0)) return
-  throw new NacreError(
-    "invalid_options",
-    `${name} must be a positive number of milliseconds or Infinity, not ${inspect(value)}.`,
-  )
+  const isFine = value === undefined || (typeof value === "number" && value > 0)
+  expectOption(isFine, name, "a positive number of milliseconds or Infinity", value)
+}
+
+/** Throws `invalid_options` naming the option unless `isFine`. */
+export function expectOption(isFine: boolean, name: string, what: string, value: unknown): void {
+  if (!isFine) throw new NacreError("invalid_options", `${name} must be ${what}, not ${inspect(value)}.`)
 }
 
 function withNumbers<T extends object>(group: string, defaults: T, given: Partial<T>): T {

@@ -24,6 +24,14 @@ export const opAsk = 13 // a: the question, b: key, payload: a value or the vers
 export const opGeneration = 14 // gives the generation of the workspace's globals; 0 while there never was one
 export const opStack = 15 // a: the engine's frames as text; gives those of user code at their places in the source
 export const opUrl = 16 // a: text, b: its base; c: a part's name, then b is assigned to it. Gives the parts (`url-parts.ts`), or undefined for what is no URL
+// Of modules (`modules.ts`). They give "=answer", or "!" and a problem as JSON: [error name, kind, message, code].
+export const opImport = 17 // a: importer, b: requests as JSON; gives the job that the worker settles
+export const opRequire = 18 // a: importer, b: specifier; gives "format key"
+export const opModuleCode = 19 // a: a CommonJS file; its function is given, its folder is the answer
+export const opModuleText = 20 // a: a JSON file; gives its text
+export const opModuleValue = 21 // a: one of Node's modules, which is given
+export const opResolve = 22 // a: importer, b: specifier, c: "import", "require", or "path" for a path of what may be a URL
+export const opRestored = 23 // the imports that a checkpoint asks for have been made, or are lost
 
 /** Given instead of an answer when the code belongs to no running eval. */
 export const refusedEnded = "eval_ended"

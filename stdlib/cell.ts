@@ -8,17 +8,19 @@
 import {
   defineProperty,
   deleteProperty,
+  descriptorOf,
   ErrorOfRealm,
   hasOwn,
   ReferenceErrorOfRealm,
   TypeErrorOfRealm,
 } from "./intrinsics.ts"
 
-export type CellState = "free" | "local" | "readonly" | "definition" | "dead" | "lost" | "guarded"
+export type CellState = "free" | "local" | "readonly" | "definition" | "import" | "dead" | "lost" | "guarded"
 
 /** What a name held before an eval touched it. */
 export interface Saved {
   state: CellState
+  /** Of an import: the function that reads the export. */
   value: unknown
   reason: string
 }
@@ -119,6 +121,7 @@ export class Cell {
 /** What the name holds now. */
 export function savedOf(cell: Cell): Saved {
   const isBound = hasOwn(cell, "v")
+  if (cell.state === "import") return { state: "import", value: readOfImport(cell), reason: "" }
   return { state: cell.state, value: isBound ? cell.v : undefined, reason: cell.reason }
 }
 
@@ -133,6 +136,7 @@ function assignUnbound(cell: Cell, value: unknown): void {
       throw new ReferenceErrorOfRealm(`Cannot access '${cell.name}' before initialization`)
     case "readonly":
     case "definition":
+    case "import":
       throw new TypeErrorOfRealm("Assignment to constant variable.")
     default:
       bindCell(cell, "local", value)
@@ -154,6 +158,21 @@ export function bindCell(cell: Cell, state: "local" | "readonly" | "definition",
   if (!wasBound) cell.owner.bound(cell, true)
 }
 
+/** Binds a name to an export of a module: `read` gives what that is at the time. */
+export function bindImport(cell: Cell, read: () => unknown): void {
+  if (cell.saved === undefined) touch(cell)
+  const wasBound = hasOwn(cell, "v")
+  if (wasBound) deleteProperty(cell, "v")
+  cell.state = "import"
+  const descriptor = { __proto__: null, get: read, enumerable: true, configurable: true }
+  defineProperty(cell, "v", descriptor as PropertyDescriptor)
+  if (!wasBound) cell.owner.bound(cell, true)
+}
+
+export function readOfImport(cell: Cell): () => unknown {
+  return descriptorOf(cell, "v")!.get!
+}
+
 /** Takes a name's value away: free, in its dead zone, lost for a reason, or kept from definitions that are being made. */
 export function unbindCell(cell: Cell, state: "free" | "dead" | "lost" | "guarded", reason = ""): void {
   if (cell.saved === undefined) touch(cell)
@@ -168,6 +187,7 @@ export function unbindCell(cell: Cell, state: "free" | "dead" | "lost" | "guarde
 export function restoreCell(cell: Cell, saved: Saved | undefined = cell.saved): void {
   if (saved === undefined) return
   const { state, value, reason } = saved
-  if (state === "local" || state === "readonly" || state === "definition") bindCell(cell, state, value)
+  if (state === "import") bindImport(cell, value as () => unknown)
+  else if (state === "local" || state === "readonly" || state === "definition") bindCell(cell, state, value)
   else unbindCell(cell, state, reason)
 }

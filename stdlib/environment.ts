@@ -4,9 +4,23 @@
 // makes its definitions from their factories, makes the dependents of what it redefines again, and then calls its statements. What an
 // eval changed is known exactly, since every write goes through a cell: `finish` returns it and settles names whose declaration was never
 // reached. Nothing here undoes an eval: the realm of an interrupted one is thrown away.
-import { bindCell, Cell, restoreCell, savedOf, unbindCell } from "./cell.ts"
+import { bindCell, bindImport, Cell, readOfImport, restoreCell, savedOf, unbindCell } from "./cell.ts"
 import type { CellOwner, CellState, FreeValue, Saved } from "./cell.ts"
 import { cleanError } from "./messages.ts"
+import { classRecord, keyOf, stampClass } from "./classes.ts"
+import {
+  applyDecorators,
+  boundMember,
+  callPrivate,
+  decoratedState,
+  initField,
+  runClassExtras,
+  runFieldExtras,
+  runInstanceExtras,
+  runStaticExtras,
+} from "./decorators.ts"
+import { Resources } from "./disposal.ts"
+import type { Redefinition } from "./moves.ts"
 import { constructionMode, registerPrivates } from "./privates.ts"
 import {
   accessorPartOf,
@@ -49,12 +63,24 @@ export interface UnitGroup {
   make: (...parameters: unknown[]) => unknown[]
 }
 
+/** One import statement. */
+export interface UnitImport {
+  /** `[specifier, type, form, names]` as JSON: what the worker is asked for. */
+  readonly request: string
+  readonly names: readonly string[]
+  readonly wanted: readonly string[]
+  /** By name: makes of a namespace what reads its export. */
+  readonly reads: readonly ((namespace: unknown) => () => unknown)[]
+}
+
 export interface Unit {
   /** What the tokens of its functions point to. */
   sites: ScopeDescriptor[]
   cells: string[]
   lexical: string[]
   vars: string[]
+  /** Left out where there are none, in units that tests write by hand. */
+  imports?: readonly UnitImport[]
   groups: UnitGroup[]
   run: ((...parameters: unknown[]) => { v: unknown } | Promise<{ v: unknown }>) | undefined
 }
@@ -87,10 +113,16 @@ export interface EnvironmentOptions {
   isShared?(name: string): boolean
   /** `import(specifier)`; the default rejects. */
   load?(specifier: unknown, options: unknown): Promise<unknown>
+  /** Loads the modules of import statements; gives their namespaces in that order. */
+  loadAll?(requests: readonly string[]): Promise<ArrayLike<unknown>>
+  /** `import.meta` of session code. */
+  meta?: object
   /** Tells the engine's errors from other values without running user code. Without it messages are not put right where session code catches them. */
   isNativeError?(value: unknown): boolean
   /** A definition is in force, fresh from its factory; no other code has seen it yet. */
   onDefined?(name: string, value: unknown): void
+  /** A name is bound to an export, which has that value now. */
+  onImported?(name: string, value: unknown): void
 }
 
 /** For what is empty in most evals; making a list without a prototype takes longer than a short eval's own code. */
@@ -113,6 +145,8 @@ export class Run {
   /** Definitions made in this run whose statement has not been reached yet, by name. */
   readonly pending: Record<string, { definition: Definition; index: number } | undefined>
   readonly redefined: string[]
+  /** Names that its imports have bound. */
+  readonly imported: string[]
   /** Of a nested run: what the cells that the eval around it had touched held when it began, in the order of that list. */
   readonly before: readonly Saved[] | undefined
 
@@ -124,6 +158,7 @@ export class Run {
     this.reached = defines ? newList() : nothing
     this.pending = defines ? createObject(null) : nothingPending
     this.redefined = defines ? newList() : nothing
+    this.imported = hasImports(unit) ? newList() : nothing
   }
 }
 
@@ -155,6 +190,8 @@ export class Environment implements CellOwner {
   readonly #touched: Cell[] = newList()
   #touchedCount = 0
   #size = 0
+  /** Classes that took the place of others since this was last asked. */
+  #redefinitions: Redefinition[] = newList()
   /** `_` and `_error`: names of the session but no bindings. */
   lastValue: unknown = undefined
   lastError: unknown = undefined
@@ -180,9 +217,30 @@ export class Environment implements CellOwner {
           throw new ErrorOfRealm("This session cannot load modules: `import()` is not available in it")
         return await load(specifier, attributes)
       },
-      meta: { __proto__: null },
+      meta: options.meta ?? { __proto__: null },
       stamp: stampFunction,
       stampAccessors,
+      stampClass,
+      fields: (name: string, made: object, missing: string[], filled: Redefinition["filled"]) => {
+        this.#redefine(name, this.readAtStart(name)?.value, made, missing, filled)
+      },
+      lowered: {
+        __proto__: null,
+        state: decoratedState,
+        key: keyOf,
+        apply: applyDecorators,
+        init: initField,
+        extra: runFieldExtras,
+        extras: runInstanceExtras,
+        statics: runStaticExtras,
+        finish: runClassExtras,
+        call: callPrivate,
+        bound: boundMember,
+        env: () => new Resources(),
+        declared: (name: string, made: unknown) => this.#redefine(name, this.readAtStart(name)?.value, made),
+      },
+      keys: newList,
+      key: keyOf,
       accessor: accessorPartOf,
       privates: registerPrivates,
       construction: constructionMode,
@@ -203,9 +261,9 @@ export class Environment implements CellOwner {
     return this.#bound[name] !== undefined
   }
 
-  kindOf(name: string): "local" | "readonly" | "definition" | undefined {
+  kindOf(name: string): "local" | "readonly" | "definition" | "import" | undefined {
     const state = this.#bound[name]?.state
-    return state === "local" || state === "readonly" || state === "definition" ? state : undefined
+    return state !== undefined && isBoundState(state) ? state : undefined
   }
 
   names(): string[] {
@@ -214,9 +272,10 @@ export class Environment implements CellOwner {
     return names
   }
 
-  /** The value of a bound name as it is now; `undefined` when it is not bound. */
+  /** The value of a bound name as it is now; `undefined` when it is not bound, or an export that is not initialised yet. */
   read(name: string): unknown {
-    return this.#bound[name]?.v
+    const cell = this.#bound[name]
+    return cell?.state === "import" ? readExport(readOfImport(cell)) : cell?.v
   }
 
   /** What a name held when the eval at hand began, or `undefined` when it was not bound. */
@@ -224,8 +283,9 @@ export class Environment implements CellOwner {
     const cell = this.#cells[name]
     if (cell === undefined) return undefined
     const saved = cell.saved
+    if (saved?.state === "import") return { state: "import", value: readExport(saved.value as () => unknown) }
     if (saved !== undefined) return isBoundState(saved.state) ? saved : undefined
-    return this.has(name) ? { state: cell.state, value: cell.v } : undefined
+    return this.has(name) ? { state: cell.state, value: this.read(name) } : undefined
   }
 
   /** The names that were bound when the eval at hand began. */
@@ -268,7 +328,7 @@ export class Environment implements CellOwner {
   forEachLocal(visit: (name: string, value: unknown, isReadonly: boolean) => void): void {
     for (const name in this.#bound) {
       const cell = this.#bound[name]!
-      if (cell.state !== "definition") visit(name, cell.v, cell.state === "readonly")
+      if (cell.state === "local" || cell.state === "readonly") visit(name, cell.v, cell.state === "readonly")
     }
   }
 
@@ -330,6 +390,38 @@ export class Environment implements CellOwner {
       }
     }
     return names
+  }
+
+  /** Classes that took the place of others in the eval that has just ended; one whose statement was never reached did not. */
+  takeRedefinitions(): readonly Redefinition[] {
+    const noted = this.#redefinitions
+    if (noted.length === 0) return nothing
+    this.#redefinitions = newList()
+    const taken: Redefinition[] = newList()
+    for (let at = noted.length - 1; at >= 0; at--) {
+      const { name, to } = noted[at]!
+      // One may have taken the place of the next.
+      let isInForce = this.read(name) === to
+      for (let later = 0; later < taken.length; later++) isInForce ||= taken[later]!.from === to
+      if (!isInForce) continue
+      for (let index = taken.length; index > 0; index--) taken[index] = taken[index - 1]!
+      taken[0] = noted[at]!
+    }
+    return taken
+  }
+
+  /** A class took the place of another; `filled` are fields that can be put on instances of that. */
+  #redefine(
+    name: string,
+    from: unknown,
+    to: unknown,
+    missing: readonly string[] = nothing,
+    filled: Redefinition["filled"] = nothing,
+  ): void {
+    if (typeof from !== "function" || typeof to !== "function" || from === to) return
+    if (classRecord(from) === undefined || classRecord(to) === undefined) return
+    for (let at = 0; at < this.#redefinitions.length; at++) if (this.#redefinitions[at]!.to === to) return
+    arrayPush(this.#redefinitions, { name, from, to, missing, filled })
   }
 
   // Definitions
@@ -491,6 +583,7 @@ export class Environment implements CellOwner {
     const { definition } = run.pending[name]!
     run.reached[index] = true
     const wasDefined = this.#definitions[name] !== undefined
+    this.#redefine(name, this.readAtStart(name)?.value, definition.value)
     this.#define(definition)
     if (wasDefined) arrayPush(run.redefined, name)
     if (wasDefined) this.#rebuildDependents(run, name)
@@ -528,6 +621,7 @@ export class Environment implements CellOwner {
         const name = group.names[member]!
         const definition = this.#definitions[name]
         if (definition?.group !== group) continue
+        this.#redefine(name, definition.value, values[member])
         definition.value = values[member]
         bindCell(this.cell(name), "definition", values[member])
         this.#options.onDefined?.(name, values[member])
@@ -589,6 +683,13 @@ export class Environment implements CellOwner {
    */
   start(unit: Unit, isNested = false): Run {
     const run = isNested ? new Run(unit, this.#savedNow()) : new Run(unit)
+    if (hasImports(unit)) void this.#import(run, unit.imports)
+    else this.#begin(run)
+    return run
+  }
+
+  #begin(run: Run): void {
+    const { unit } = run
     try {
       this.#prepare(run)
       if (unit.run === undefined) run.state = { how: "ok", value: undefined }
@@ -596,7 +697,68 @@ export class Environment implements CellOwner {
     } catch (error) {
       run.state = { how: "threw", error }
     }
-    return run
+  }
+
+  /** Modules are loaded and evaluated before anything of the unit is made. */
+  async #import(run: Run, imports: readonly UnitImport[]): Promise<void> {
+    try {
+      await this.bindImports(imports)
+    } catch (error) {
+      run.state = { how: "threw", error }
+      run.ended?.()
+      return
+    }
+    for (let index = 0; index < imports.length; index++) {
+      const { names } = imports[index]!
+      for (let at = 0; at < names.length; at++) arrayPush(run.imported, names[at]!)
+    }
+    this.#begin(run)
+    // Otherwise its promise says so.
+    if (run.state.how !== "running") run.ended?.()
+  }
+
+  /** Loads what import statements ask for and binds their names; rejects with the reason, and then nothing is bound. */
+  async bindImports(imports: readonly UnitImport[]): Promise<void> {
+    const requests: string[] = newList()
+    for (let index = 0; index < imports.length; index++) arrayPush(requests, imports[index]!.request)
+    const namespaces = await this.#loadAll(requests)
+    for (let index = 0; index < imports.length; index++) {
+      const { names, reads, wanted } = imports[index]!
+      const namespace = namespaces[index]
+      for (let at = 0; at < names.length; at++) {
+        // The worker has seen that what is missing is a type.
+        if (isMissing(namespace, wanted[at]!)) continue
+        bindImport(this.cell(names[at]!), reads[at]!(namespace))
+        this.#options.onImported?.(names[at]!, this.read(names[at]!))
+      }
+    }
+  }
+
+  /** As `bindImports`, one by one where not all can be loaded: a name that cannot be is lost, with the reason. */
+  async restoreImports(imports: readonly UnitImport[], textOf: (error: unknown) => string): Promise<void> {
+    try {
+      await this.bindImports(imports)
+      return
+    } catch {
+      // Which one it was is found below.
+    }
+    for (let index = 0; index < imports.length; index++) {
+      const each: UnitImport[] = newList()
+      each[0] = imports[index]!
+      try {
+        await this.bindImports(each)
+      } catch (error) {
+        const { names } = each[0]
+        for (let at = 0; at < names.length; at++) this.lose(names[at]!, `it cannot be imported again: ${textOf(error)}`)
+      }
+    }
+  }
+
+  #loadAll(requests: readonly string[]): Promise<ArrayLike<unknown>> {
+    const { loadAll } = this.#options
+    if (loadAll === undefined)
+      throw new ErrorOfRealm("This session cannot load modules: `import` is not available in it")
+    return loadAll(requests)
   }
 
   /** Calls what a run has given; what the call gives or throws stands in its place. */
@@ -668,7 +830,10 @@ export class Environment implements CellOwner {
   finish(run: Run, how: "ok" | "threw"): Finished {
     const { lexical, vars, groups } = run.unit
     const dropped: string[] = groups.length > 0 ? newList() : nothing
-    const definitions: string[] = groups.length > 0 ? newList() : nothing
+    const definitions: string[] = groups.length > 0 || run.imported.length > 0 ? newList() : nothing
+    for (let index = 0; index < run.imported.length; index++) {
+      if (this.kindOf(run.imported[index]!) === "import") arrayPush(definitions, run.imported[index]!)
+    }
     for (let index = 0; index < lexical.length; index++) {
       const cell = this.cell(lexical[index]!)
       if (cell.state === "dead") restoreCell(cell, this.#savedFor(run, cell))
@@ -726,7 +891,7 @@ export class Environment implements CellOwner {
       const { state, name } = cell
       const saved = index < before.length ? before[index] : cell.saved
       if (saved === undefined) continue
-      const isUnchanged = state === saved.state && (!isBoundState(state) || isSame(cell.v, saved.value))
+      const isUnchanged = isUnchangedSince(cell, saved)
       if (state !== "definition" && saved.state === "definition") this.#forget(name)
       if (state === "local" || state === "readonly") {
         if (!isUnchanged) arrayPush(assigned, name)
@@ -746,7 +911,7 @@ export class Environment implements CellOwner {
       const { state, name, saved } = cell
       cell.saved = undefined
       if (saved === undefined) continue
-      const isUnchanged = state === saved.state && (!isBoundState(state) || isSame(cell.v, saved.value))
+      const isUnchanged = isUnchangedSince(cell, saved)
       if (state !== "definition" && saved.state === "definition") this.#forget(name)
       if (state === "local" || state === "readonly") {
         if (isUnchanged) continue
@@ -794,8 +959,32 @@ function includes(names: readonly string[], name: string): boolean {
   return false
 }
 
-function isBoundState(state: CellState): boolean {
-  return state === "local" || state === "readonly" || state === "definition"
+function isBoundState(state: CellState): state is "local" | "readonly" | "definition" | "import" {
+  return state === "local" || state === "readonly" || state === "definition" || state === "import"
+}
+
+/** What a local holds is what it held. Imports are no locals, and are not read for this. */
+function isUnchangedSince(cell: Cell, saved: Saved): boolean {
+  if (cell.state !== saved.state) return false
+  return cell.state === "import" || !isBoundState(cell.state) || isSame(cell.v, saved.value)
+}
+
+function hasImports(unit: Unit): unit is Unit & { imports: readonly UnitImport[] } {
+  return unit.imports !== undefined && unit.imports.length > 0
+}
+
+/** An export whose declaration has not been reached, in a cycle, is `undefined` to whoever only looks. */
+function readExport(read: () => unknown): unknown {
+  try {
+    return read()
+  } catch {
+    return undefined
+  }
+}
+
+function isMissing(namespace: unknown, name: string): boolean {
+  if (name === "*" || name === "=") return false
+  return !(name in (namespace as object))
 }
 
 /**

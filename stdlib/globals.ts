@@ -3,6 +3,7 @@
 //   minimal   the language only; what V8 adds by itself (`console`, WebAssembly) goes
 //   standard  console, timers, queueMicrotask, structuredClone, performance, crypto, process.exit, URL,
 //             URLSearchParams, TextEncoder, TextDecoder, AbortController, AbortSignal
+//   full      also what `node-globals.ts` adds, which is Node's and of the outer realm
 //
 // All of it is made of realm-side code. V8's own `console` would write nowhere, and the streaming half of WebAssembly gives promises of
 // the outer realm, from which code could climb out.
@@ -23,10 +24,11 @@ import { makeAbortClasses } from "./abort.ts"
 import { opNow, opRandom, opTimeOrigin, opUrl } from "./bridge.ts"
 import type { Bridge } from "./bridge.ts"
 import { makeConsole } from "./console.ts"
+import { SuppressedErrorOf } from "./disposal.ts"
 import type { LazyGlobals } from "./lazy-globals.ts"
 import type { TextOf } from "./preview.ts"
 import { makeTextClasses } from "./text-coding.ts"
-import type { RealmTimers } from "./timers.ts"
+import { TimerHandle, timerIdOf, type RealmTimers } from "./timers.ts"
 import { makeUrlClasses, type AskUrl } from "./url.ts"
 import { isBufferView, typedArrayBuffer, typedArrayByteLength, typedArrayOffset, typedArraySet } from "./intrinsics.ts"
 
@@ -40,26 +42,31 @@ export interface RealmServices {
 
 export function installGlobals(bridge: Bridge, timers: RealmTimers, services: RealmServices, lazy: LazyGlobals): void {
   deleteOwn(realmGlobal, "console")
+  // In `full` Node's takes its place.
   deleteOwn(realmGlobal, "WebAssembly")
-  // Worker threads share no memory with sessions, and waiting would freeze every neighbour.
-  if (services.profile === "minimal") return
   const define = (name: string, value: unknown): void => {
     const attributes = { __proto__: null, value, writable: true, enumerable: false, configurable: true }
     defineOwn(realmGlobal, name, attributes)
   }
+  // The language's own, where the engine does not have it yet.
+  define("SuppressedError", SuppressedErrorOf)
+  // Worker threads share no memory with sessions, and waiting would freeze every neighbour.
+  if (services.profile === "minimal") return
   define("console", makeConsole(bridge, services.textOf))
+  // Packages that are written for Node call `unref` on what a timer function gives.
+  const handleOf = services.profile === "full" ? (id: number) => new TimerHandle(id, timers) : (id: number) => id
   define("setTimeout", function setTimeout(callback: unknown, ms?: unknown) {
-    return timers.set(callback, ms, listOf(arguments, 2), false)
+    return handleOf(timers.set(callback, ms, listOf(arguments, 2), false))
   })
   define("setInterval", function setInterval(callback: unknown, ms?: unknown) {
-    return timers.set(callback, ms, listOf(arguments, 2), true)
+    return handleOf(timers.set(callback, ms, listOf(arguments, 2), true))
   })
   define("setImmediate", function setImmediate(callback: unknown) {
-    return timers.set(callback, 0, listOf(arguments, 1), false)
+    return handleOf(timers.set(callback, 0, listOf(arguments, 1), false))
   })
-  define("clearTimeout", (id: unknown) => timers.clear(id))
-  define("clearInterval", (id: unknown) => timers.clear(id))
-  define("clearImmediate", (id: unknown) => timers.clear(id))
+  define("clearTimeout", (id: unknown) => timers.clear(timerIdOf(id)))
+  define("clearInterval", (id: unknown) => timers.clear(timerIdOf(id)))
+  define("clearImmediate", (id: unknown) => timers.clear(timerIdOf(id)))
   define("queueMicrotask", (callback: unknown) => {
     if (typeof callback !== "function") throw new TypeErrorOf("queueMicrotask takes a function.")
     void promiseThen(new PromiseOf<void>((resolve) => resolve()), () => {

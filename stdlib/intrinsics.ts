@@ -166,6 +166,10 @@ export const symbolDescription = getter(Symbol.prototype, "description") as (val
 export const symbolKeyFor: (symbol: symbol) => string | undefined = Symbol.keyFor
 export const symbolFor: (key: string) => symbol = Symbol.for
 export const SymbolOf: (description?: string) => symbol = Symbol
+// Engines that lack these get them here, before anything looks for them.
+export const symbolDispose = wellKnown("dispose")
+export const symbolAsyncDispose = wellKnown("asyncDispose")
+export const symbolMetadata = wellKnown("metadata")
 export const toStringTag: symbol = Symbol.toStringTag
 export const ObjectOf = Object as unknown as (value: unknown) => object
 export const StringOf = String
@@ -196,6 +200,7 @@ export const FunctionPrototype: object = Function.prototype
 export const ErrorOf = Error
 export const TypeErrorOf = TypeError
 export const RangeErrorOf = RangeError
+export const SyntaxErrorOf = SyntaxError
 export const TypedArrayPrototype: object = TypedArray.prototype
 export interface ViewConstructor {
   new (buffer: ArrayBuffer, offset: number, length?: number): ArrayBufferView
@@ -290,3 +295,17 @@ export function listOf(args: ArrayLike<unknown>, from = 0, first?: string): unkn
 
 /** The global object, whatever becomes of the name `globalThis`. */
 export const realmGlobal: object = globalThis
+
+/** A property as built-ins have theirs: not listed, and free to change. */
+export function hiddenValue(value: unknown): PropertyDescriptor {
+  return { __proto__: null, value, writable: true, enumerable: false, configurable: true } as PropertyDescriptor
+}
+
+function wellKnown(name: string): symbol {
+  const known: unknown = descriptorOf(Symbol, name)?.value
+  if (typeof known === "symbol") return known
+  const made = Symbol(`Symbol.${name}`)
+  const fixed = { __proto__: null, value: made, writable: false, enumerable: false, configurable: false }
+  defineOwn(Symbol, name, fixed)
+  return made
+}

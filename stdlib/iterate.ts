@@ -12,7 +12,7 @@ export function iterateGiven(iterable: unknown, method: unknown, visit: (item: u
     const step = applyFunction(next, iterator, newList()) as IteratorResult<unknown>
     if ((typeof step !== "object" || step === null) && typeof step !== "function")
       throw new TypeErrorOf("An iterator's result is no object.")
-    if (step.done === true) return
+    if (step.done) return
     let isVisited = false
     try {
       visit(step.value)

@@ -50,6 +50,16 @@ export class LazyGlobals {
     return made
   }
 
+  /** Whether that global is one of these and stands as it was made. */
+  isAsMade(name: string, value: unknown): boolean {
+    for (let index = 0; index < this.#groups.length; index++) {
+      const { made, names } = this.#groups[index]!
+      if (made === undefined) continue
+      for (let at = 0; at < names.length; at++) if (names[at] === name) return made[name] === value
+    }
+    return false
+  }
+
   /** Has the object made that the path of an intrinsic begins with, if it is one of these. */
   need(path: string): void {
     const name = firstName(path)

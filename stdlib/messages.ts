@@ -9,8 +9,8 @@ const calledCell = cellPattern(/\(0 ?, ?\$\$+_([\p{ID_Start}$_][\p{ID_Continue}$
 const bareCell = cellPattern(/\$\$+_([\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*?)\.[vwic]\b/gu)
 const importHook = cellPattern(/\$\$+_0\.load/g)
 
-/** What stands between two marks of ours in the text of a function (`runtime/language/closures.ts`); the last one may end with the function. */
-const inserted = cellPattern(/\/\*\$\$+_\*\/[^]*?(?:\/\*\$\$+_\*\/|$)/g)
+/** What stands between two marks of ours in the text of a function (`runtime/language/closures.ts`); the last one may end with the function. Inside there may be others. */
+const inserted = cellPattern(/(\/\*\$\$+_\*\/)[^]*?(?:\1|$)/g)
 const madeFunction = cellPattern(/\$\$+_3g?\(\.\.\.\)/g)
 
 /** The text of a function as the session wrote it, but for types. */

@@ -40,7 +40,8 @@ export class OwnBindings implements ViewSource {
   }
 
   put(key: string, value: unknown): void {
-    if (this.#services.environment.readAtStart(key)?.state === "definition") {
+    const state = this.#services.environment.readAtStart(key)?.state
+    if (state === "definition" || state === "import") {
       throw kindError(
         "binding_is_definition",
         `'${key}' is a definition; declare it again to replace it, or remove it first.`,

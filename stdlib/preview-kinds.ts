@@ -98,7 +98,7 @@ export function previewKind(previewer: Previewer, object: object, brand: Brand):
     case "sharedarraybuffer":
       return bufferKind(object, "SharedArrayBuffer", sharedByteLength(object))
     case "promise":
-      return word("Promise { <state unknown> }", shownKeys(object))
+      return word("Promise { <state unknown> }", promiseKeys(object))
     case "weakmap":
       return word("WeakMap { <items unknown> }", shownKeys(object))
     case "weakset":
@@ -301,6 +301,22 @@ function functionKind(object: object): string {
   if (prototype === generatorFunctionPrototype) return "GeneratorFunction"
   if (prototype === asyncGeneratorFunctionPrototype) return "AsyncGeneratorFunction"
   return "Function"
+}
+
+/** Without what Node hangs on a promise for its own bookkeeping. */
+function promiseKeys(object: object): (string | symbol)[] {
+  const keys = shownKeys(object)
+  const kept: (string | symbol)[] = newList()
+  for (let index = 0; index < keys.length; index++) {
+    const key = keys[index]!
+    const text = typeof key === "symbol" ? symbolText(key) : ""
+    const isNodes =
+      text === "Symbol(async_id_symbol)" ||
+      text === "Symbol(trigger_async_id_symbol)" ||
+      text === "Symbol(kResourceStore)"
+    if (!isNodes) kept[kept.length] = key
+  }
+  return kept
 }
 
 /** What an error says beyond its header: its enumerable properties, its cause and its errors. */

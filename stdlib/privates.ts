@@ -8,15 +8,21 @@ import {
   deleteOwn,
   descriptorOf,
   FunctionPrototype,
+  functionToString,
+  isExtensible,
   newList,
   ownKeysOf,
   prototypeOf,
   setPrototype,
+  stringIncludes,
   stringSlice,
   WeakMapOf,
   weakMapGet,
   weakMapSet,
 } from "./intrinsics.ts"
+
+import { classRecord } from "./classes.ts"
+import { isRecordedProxy } from "./proxy-record.ts"
 
 interface RegisteredClass {
   readonly made: object
@@ -26,6 +32,9 @@ interface RegisteredClass {
   readonly has: (object: object) => boolean
   /** Its constructor has a construction mode. */
   readonly isOpen: boolean
+  readonly isDerived: boolean
+  /** All private names of its instances as text. */
+  readonly shape: string
 }
 
 export interface PrivatesOfClass extends RegisteredClass {
@@ -46,9 +55,43 @@ export function registerPrivates(
   write: RegisteredClass["write"],
   has: RegisteredClass["has"],
   isOpen: boolean,
+  isDerived: boolean,
+  shape = "",
 ): void {
   const prototype = descriptorOf(made, "prototype")?.value as object
-  weakMapSet(registeredClasses, prototype, { made, names, read, write, has, isOpen })
+  weakMapSet(registeredClasses, prototype, { made, names, read, write, has, isOpen, isDerived, shape })
+  if (isDerived && mayStray(made)) strayingClasses[strayingClasses.length] = { made, has }
+}
+
+/** Classes whose private names may be on objects that are no instances of them: what they extend may return any object. */
+const strayingClasses: { made: object; has: RegisteredClass["has"] }[] = newList()
+
+/** Whether a constructor gives the object that it was called for. Of a plain function nobody knows. */
+function givesOwnObject(constructor: object): boolean {
+  const record = classRecord(constructor)
+  return record === undefined ? stringIncludes(functionToString(constructor), "[native code]") : !record.mayReturn
+}
+
+function mayStray(made: object): boolean {
+  let parent = prototypeOf(made)
+  for (let depth = 0; parent !== null && parent !== FunctionPrototype && depth < 100; depth++) {
+    if (isRecordedProxy(parent) || !givesOwnObject(parent)) return true
+    parent = prototypeOf(parent)
+  }
+  return false
+}
+
+/** The class whose private names an object has without being an instance of it. */
+export function strayedFrom(object: object): object | undefined {
+  for (let at = 0; at < strayingClasses.length; at++) {
+    const { made, has } = strayingClasses[at]!
+    if (!has(object)) continue
+    const prototype = descriptorOf(made, "prototype")?.value as object
+    let link = isRecordedProxy(object) ? null : prototypeOf(object)
+    while (link !== null && link !== prototype && !isRecordedProxy(link)) link = prototypeOf(link)
+    if (link !== prototype) return made
+  }
+  return undefined
 }
 
 /** Classes of the realm itself with private names, as `URL`: by their prototype the name they travel under, and back. */
@@ -73,7 +116,7 @@ export function registerRealmClass(
   text: (object: object) => string,
 ): void {
   setPrototype(names, null)
-  registerPrivates(made, names, read, write, has, true)
+  registerPrivates(made, names, read, write, has, true, prototypeOf(made) !== FunctionPrototype)
   const prototype = descriptorOf(made, "prototype")?.value as object
   weakMapSet(realmClassNames, prototype, realmClassMark + name)
   realmPrototypes[realmClassMark + name] = prototype
@@ -110,9 +153,9 @@ export function privatesOnChain(
   for (let link: object | null = prototype; link !== null && !isOpaque(link); link = prototypeOf(link)) {
     const known = weakMapGet(registeredClasses, link)
     if (known === undefined) continue
-    const { made, names, read, write, has, isOpen } = known
+    const { made, names, read, write, has, isOpen, isDerived, shape } = known
     for (let at = found.length; at > 0; at--) found[at] = found[at - 1]!
-    found[0] = { made, names, read, write, has, isOpen, className: nameOf(link) }
+    found[0] = { made, names, read, write, has, isOpen, isDerived, shape, className: nameOf(link) }
   }
   return found.length === 0 ? undefined : found
 }
@@ -132,15 +175,31 @@ class ParentOfOne {
   }
 }
 
+/** Whether an object with a class's private names can be made: the parent of a frozen class cannot be replaced for that moment. */
+export function canStandAside({ made, isDerived }: RegisteredClass): boolean {
+  return !isDerived || isExtensible(made)
+}
+
+/** Has a class without a constructor of its own, which extends something, put its fields on an object that exists. */
+export function constructOn(object: object, made: object): void {
+  parentSlot.object = object
+  setPrototype(made, ParentOfOne)
+  try {
+    constructAs(made, newList(), made)
+  } finally {
+    parentSlot.object = undefined
+  }
+}
+
 /** An object with the private names of these classes, base first, and with nothing else. */
 export function constructPrivates(classes: readonly RegisteredClass[]): object {
   let object: object = {}
   constructionMode.on = true
   try {
     for (let at = 0; at < classes.length; at++) {
-      const { made } = classes[at]!
+      const { made, isDerived } = classes[at]!
       const parent = prototypeOf(made)
-      if (parent === FunctionPrototype && at === 0) {
+      if (!isDerived && at === 0) {
         object = constructAs(made, newList(), made)
         continue
       }

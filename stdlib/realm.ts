@@ -22,15 +22,18 @@ import {
   weakMapGet,
   weakMapSet,
   newList,
+  objectCreate,
   stringIndexOf,
   stringSlice,
+  toStringTag,
+  withoutPrototype,
 } from "./intrinsics.ts"
 import type { Primitive } from "./intrinsics.ts"
 import { Asker } from "./asker.ts"
 import { BindingsView, sealBindingsView, viewText } from "./bindings-view.ts"
 import { brandOf } from "./brands.ts"
 import { recordBound } from "./bound-record.ts"
-import { Bridge, kindError, opExit, opGeneration, opSettled, opStack, opUncaught } from "./bridge.ts"
+import { Bridge, kindError, opExit, opGeneration, opRestored, opSettled, opStack, opUncaught } from "./bridge.ts"
 import type { HostFunction } from "./bridge.ts"
 import { describeError, defaultErrorLimits, errorToJson } from "./describe-error.ts"
 import type { FreeValue } from "./cell.ts"
@@ -42,9 +45,14 @@ import { recordAttributes } from "./attribute-record.ts"
 import { hideInserted } from "./function-text.ts"
 import { captureIntrinsics, type IntrinsicPlan } from "./intrinsic-references.ts"
 import { LazyGlobals } from "./lazy-globals.ts"
+import { RealmModules } from "./modules.ts"
+import { installNode, type NodeSide } from "./node-globals.ts"
+import { addInitializer } from "./decorators.ts"
 import { defaultPreviewLimits, preview } from "./preview.ts"
+import { moveInstances, privatesPair, type Moved, type PrivatesPair } from "./moves.ts"
 import { OwnBindings } from "./own-bindings.ts"
 import {
+  canStandAside,
   constructPrivates,
   privatesOfPrototype,
   privatesOnChain,
@@ -60,9 +68,10 @@ import type { ScopeDescriptor, Skeleton, SkeletonMaker, SourceRecord } from "./s
 import { RealmTimers } from "./timers.ts"
 import { RealmTools, toolError } from "./tools.ts"
 import { makeWorkspace } from "./workspace.ts"
+import { privateLabel } from "../runtime/wire/values/decode-closures.ts"
 import { decodeBindings, decodeValue } from "../runtime/wire/values/decode.ts"
 import { encodeValue } from "../runtime/wire/values/encode.ts"
-import { encodeBindings } from "../runtime/wire/values/groups.ts"
+import { encodeBindings, reachedFrom } from "../runtime/wire/values/groups.ts"
 import type { Activation, Constructed, DecodeHooks, EncodeHooks } from "../runtime/wire/values/hooks.ts"
 
 /** Encoded bytes of the arguments of one tool call. */
@@ -114,6 +123,9 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
   const privateNames: Record<string, boolean> = { __proto__: null } as never
   const asMade = new WeakMapOf<object, readonly unknown[]>()
   const members = new WeakMapOf<object, Member>()
+  let hasImported = false
+  /** Functions of imported modules: the imported name, and the way from there. */
+  const exports = new WeakMapOf<object, readonly string[]>()
   const sources: Record<string, KnownSource | undefined> = { __proto__: null } as never
   const named: Record<string, unknown> = { __proto__: null }
   const held: unknown[] = newList()
@@ -151,8 +163,35 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
   installGlobals(bridge, timers, { profile, exit, uncaught, clone, textOf }, lazy)
   const intrinsics = captureIntrinsics(realmGlobal, plan)
   lazy.references = intrinsics
+  /** Names and values of the global object in turn. */
+  const globalsAsMade: unknown[] = newList()
+  const isGlobalMade: Record<PropertyKey, boolean> = { __proto__: null } as never
+  /** Node's globals, once they have been read. */
+  const nodeGlobals: Record<string, unknown> = { __proto__: null }
+  const noteGlobals = (): void => {
+    const globalKeys = ownKeysOf(realmGlobal)
+    globalsAsMade.length = 0
+    for (let index = 0; index < globalKeys.length; index++) {
+      isGlobalMade[globalKeys[index]!] = true
+      globalsAsMade[index * 2] = globalKeys[index]
+      globalsAsMade[index * 2 + 1] = heldOf(descriptorOf(realmGlobal, globalKeys[index]!))
+    }
+  }
+  noteGlobals()
 
-  const environment = new Environment({ resolveFree: resolveShared, isShared, generation, onDefined, isNativeError })
+  const modules = new RealmModules(bridge)
+  const meta: Record<string, unknown> = objectCreate(null) as Record<string, unknown>
+  const environment = new Environment({
+    resolveFree: resolveShared,
+    isShared,
+    generation,
+    onDefined,
+    onImported,
+    isNativeError,
+    load: (specifier, options) => modules.load(specifier, options, ""),
+    loadAll: (requests) => modules.loadAll(requests),
+    meta,
+  })
   /** The last reference that meant nothing here. */
   let unresolved = ""
   const encodeHooks: EncodeHooks = {
@@ -164,6 +203,11 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
       if (definition !== undefined && isInstance(definition, object)) {
         note(definition)
         return `d:${definition}`
+      }
+      const exported = weakMapGet(exports, object)
+      if (exported !== undefined && exportAt(exported) === object) {
+        note(exported[0]!)
+        return `x:${joinPath(exported)}`
       }
       const member = weakMapGet(members, object)
       if (member !== undefined && isInstance(member.definition, member.of)) {
@@ -189,13 +233,21 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
       return travelling === undefined ? undefined : `s:${travelling}`
     },
   }
+  /** While instances of a class that was declared again wait to be made again. */
+  let pairing: PrivatesPair | undefined
   // For values that leave the session: a name of this realm means nothing where they go, so what only a name could stand for stays.
   /** Bindings keep functions: their sources are committed with them. */
   const bindingHooks: EncodeHooks = {
     referenceOf: encodeHooks.referenceOf,
     classOf: encodeHooks.classOf!,
     keepsClosures: true,
-    privatesOf: (prototype) => privatesOnChain(prototype, nameOfClass, isRecordedProxy),
+    foreignOf,
+    privatesOf(prototype) {
+      const found = privatesOnChain(prototype, nameOfClass, isRecordedProxy)
+      if (found === undefined || pairing === undefined) return found
+      for (let at = 0; at < found.length; at++) found[at] = pairing(found[at]!)
+      return found
+    },
   }
   const leavingHooks: EncodeHooks = {
     referenceOf: () => undefined,
@@ -214,7 +266,9 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
             ? environment.read(path)
             : reference[0] === "m"
               ? memberOf(path)
-              : (named[path] ?? handleNamed(path))
+              : reference[0] === "x"
+                ? exportNamed(path)
+                : (named[path] ?? handleNamed(path))
       if (found === undefined) unresolved = reference
       return found as object | undefined
     },
@@ -241,24 +295,25 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
   }
 
   /** Private names by class, as `construct` was asked for them. */
-  function constructed(classNames: readonly string[]): Constructed | undefined {
-    const found: ReturnType<typeof privatesOfPrototype>[] = newList()
-    for (let index = 0; index < classNames.length; index++) {
-      const prototype = decodeHooks.prototypeOf!(classNames[index]!)
+  function constructed(classList: readonly unknown[]): Constructed | undefined {
+    const found: NonNullable<ReturnType<typeof privatesOfPrototype>>[] = newList()
+    for (let index = 0; index < classList.length; index++) {
+      const given = classList[index]
+      const prototype = typeof given === "string" ? decodeHooks.prototypeOf!(given) : prototypeOfClass(given)
       const known = prototype === undefined ? undefined : privatesOfPrototype(prototype)
-      if (known === undefined || !known.isOpen) {
-        unresolved = `the private names of ${classNames[index]!}`
+      if (known === undefined || !known.isOpen || !canStandAside(known)) {
+        unresolved = `the private names of ${typeof given === "string" ? given : "a class"}`
         return undefined
       }
       found[index] = known
     }
     return {
-      object: constructPrivates(found as NonNullable<(typeof found)[number]>[]),
+      object: constructPrivates(found),
       set(wanted, value) {
         for (let index = 0; index < found.length; index++) {
           const { names, write } = found[index]!
           for (let at = 0; at < names.length; at++) {
-            if (`${classNames[index]!}.#${names[at]!}` === wanted) {
+            if (privateLabel(classList, index, names[at]!) === wanted) {
               write(this.object, at, value)
               return
             }
@@ -269,13 +324,18 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
     }
   }
 
+  function prototypeOfClass(made: unknown): object | undefined {
+    return typeof made === "function" ? (descriptorOf(made, "prototype")?.value as object | undefined) : undefined
+  }
+
   function activationOf(source: KnownSource, scope: number, skeleton: Skeleton): Activation {
     const missing = (what: string): undefined => {
       unresolved = `${what} of source ${source.record.id}`
     }
     const names = source.names[scope] ?? newList<string>()
     return {
-      functionOf: (number) => (hasOwn(skeleton.f, number) ? skeleton.f[number]!() : missing(`function ${number}`)),
+      functionOf: (number, keys) =>
+        hasOwn(skeleton.f, number) ? skeleton.f[number]!(keys) : missing(`function ${number}`),
       scopeOf: (number, self) =>
         hasOwn(skeleton.s, number)
           ? activationOf(source, number, applyFunction(skeleton.s[number], self, newList()) as Skeleton)
@@ -342,8 +402,67 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
     return typeof value === "function" && descriptorOf(value, "prototype")?.value === prototype
   }
 
+  /** The imported class that objects of this prototype are instances of. */
+  function foreignOf(prototype: object): string | undefined {
+    if (!hasImported) return undefined
+    for (let link: object | null = prototype; link !== null; link = prototypeOf(link)) {
+      if (isRecordedProxy(link)) return undefined
+      const made = dataProperty(link, "constructor")
+      if (typeof made !== "function" || dataProperty(made, "prototype") !== link) continue
+      const definition = weakMapGet(instances, made)
+      const isImported = definition !== undefined && environment.kindOf(definition) === "import"
+      if (!isImported && weakMapGet(exports, made) === undefined) continue
+      if (intrinsics.nameOf(made) !== undefined) continue
+      const className = dataProperty(made, "name")
+      return typeof className === "string" && className !== "" ? className : "a class"
+    }
+    return undefined
+  }
+
+  /** An imported name holds functions of its module that can be found by the way to them again; data is encoded like other data. */
+  function onImported(imported: string, value: unknown): void {
+    if (!isInterface(value)) return
+    hasImported = true
+    weakMapSet(instances, value, imported)
+    noteExports(value, [imported], 2)
+  }
+
+  function noteExports(from: object, path: readonly string[], depth: number): void {
+    const keys = ownKeysOf(from)
+    if (keys.length > exportsMax) return
+    for (let index = 0; index < keys.length; index++) {
+      const key = keys[index]!
+      if (typeof key !== "string" || stringIndexOf(key, "/") !== -1) continue
+      const value = dataProperty(from, key)
+      if (!isInterface(value) || weakMapGet(instances, value) !== undefined) continue
+      const way = withoutPrototype(newListOf(path, key))
+      weakMapSet(exports, value, way)
+      if (depth > 1 && key === "default") noteExports(value, way, depth - 1)
+    }
+  }
+
+  function exportAt(path: readonly string[]): unknown {
+    if (environment.kindOf(path[0]!) !== "import") return undefined
+    let value = environment.read(path[0]!)
+    for (let at = 1; at < path.length; at++) value = dataProperty(value, path[at]!)
+    return value
+  }
+
+  function exportNamed(text: string): object | undefined {
+    const path: string[] = newList()
+    let rest = text
+    for (let at = stringIndexOf(rest, "/"); at !== -1; at = stringIndexOf(rest, "/")) {
+      path[path.length] = stringSlice(rest, 0, at)
+      rest = stringSlice(rest, at + 1)
+    }
+    path[path.length] = rest
+    note(path[0]!)
+    return exportAt(path) as object | undefined
+  }
+
   function isInstance(definition: string, object: object): boolean {
-    return environment.kindOf(definition) === "definition" && environment.read(definition) === object
+    const kind = environment.kindOf(definition)
+    return (kind === "definition" || kind === "import") && environment.read(definition) === object
   }
 
   const show = (value: unknown): string => preview(value, defaultPreviewLimits, textOf).text
@@ -386,6 +505,7 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
   })
   const tools = new RealmTools(bridge, encodeArguments)
   name("BindingsView", BindingsView)
+  name("addInitializer", addInitializer)
   name("Workspace", workspace.Workspace)
   name("Workspace.globals", workspace.globalsView)
   name("Workspace.classes", workspace.classesView)
@@ -456,6 +576,9 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
       case "BindingsView":
       case "Workspace":
         return true
+      // No global: files of ES modules do not have it.
+      case "require":
+        return profile === "full"
       case "tools":
       case "Transcript":
         return profile !== "minimal"
@@ -568,10 +691,32 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
     newBytes: (length: number): Uint8Array => new Uint8ArrayOf(length),
 
     /** Makes it the realm of a session. `toolList`: the tools' names, which are identifiers, with commas between them. */
-    adopt(id: string, kind: string, toolList: string): void {
+    adopt(id: string, kind: string, toolList: string, directory: string, url: string): void {
       facts.id = id
       facts.kind = kind
+      if (profile === "full") modules.fillSessionMeta(meta, directory, url)
       if (profile !== "minimal") name("tools", tools.makeTools(splitNames(toolList)))
+    },
+
+    /** Makes it one of profile `full`; before any session has it. */
+    installNode(node: NodeSide): void {
+      installNode(node, modules, exit, nodeGlobals)
+      noteGlobals()
+      name("require", modules.makeRequire("") as object)
+    },
+
+    // Modules
+
+    initMeta: (object: object, how: string, key: string, url: string, path: string, folder: string) =>
+      modules.initMeta(object, how, key, url, path, folder),
+    giveModule: (value: unknown) => modules.give(value),
+    loadModule: (specifier: string, importer: string) => modules.load(specifier, undefined, importer),
+    settleImport: (job: string, ok: boolean, value: unknown) => modules.settle(job, ok, value),
+    refuseImport: (job: string, problem: string) => modules.refuse(job, problem),
+    dropModule: (key: string) => modules.drop(key),
+    /** Imports again what a checkpoint's imports ask for; `opRestored` says when that is done. What cannot be is lost. */
+    restoreImports(unit: Unit): void {
+      void environment.restoreImports(unit.imports ?? newList(), textOfFailure).then(() => bridge.call(opRestored))
     },
 
     /** A value that comes with the answer to a question. */
@@ -685,7 +830,26 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
     },
     /** The realm stands as its checkpoint says: what comes now is change. */
     ready: () => environment.settle(),
-    globalCount: () => ownKeysOf(realmGlobal).length,
+    /** Properties of the global object that code has added, replaced or taken away. */
+    changedGlobals(): string[] {
+      const changed: string[] = newList()
+      let left = 0
+      for (let at = 0; at < globalsAsMade.length; at += 2) {
+        const key = globalsAsMade[at] as string | symbol
+        const descriptor = descriptorOf(realmGlobal, key)
+        if (descriptor !== undefined) left += 1
+        const now = heldOf(descriptor)
+        if (typeof key === "symbol" || isSame(now, globalsAsMade[at + 1]) || lazy.isAsMade(key, now)) continue
+        if (now !== undefined && isSame(now, nodeGlobals[key])) continue
+        changed[changed.length] = key
+      }
+      const keys = ownKeysOf(realmGlobal)
+      for (let index = 0; index < keys.length && keys.length > left; index++) {
+        const key = keys[index]!
+        if (typeof key === "string" && isGlobalMade[key] !== true) changed[changed.length] = key
+      }
+      return changed
+    },
 
     // Names
 
@@ -757,6 +921,25 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
       })
       return names
     },
+    /** Moves the instances that locals hold of classes which this eval declared again; `undefined` when there was none. */
+    moveInstances(): Moved | undefined {
+      const redefinitions = environment.takeRedefinitions()
+      if (redefinitions.length === 0) return undefined
+      const entries: { name: string; value: unknown }[] = []
+      environment.forEachLocal((found, value) => arrayPush(entries, { name: found, value }))
+      const { reached, ephemeral } = reachedFrom(entries, bindingHooks)
+      const moved = moveInstances(redefinitions, reached, (binding) => {
+        for (let at = 0; at < ephemeral.length; at++) if (ephemeral[at]!.name === binding) return true
+        return false
+      })
+      if (moved.remade.length > 0) pairing = privatesPair(redefinitions)
+      return moved
+    },
+    /** The instances that had to be made again were. */
+    endMove(): void {
+      pairing = undefined
+      environment.settle()
+    },
     /** Encodes these locals. */
     encode(names: readonly string[]) {
       const entries: { name: string; value: unknown }[] = []
@@ -823,6 +1006,49 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
     },
     forgetTool: (callId: number) => tools.forget(callId),
   })
+}
+
+/** Properties of an imported module that are looked at for functions. */
+const exportsMax = 1_000
+
+/** Code rather than data: a function, a namespace, or an object that holds functions. */
+function isInterface(value: unknown): value is object {
+  if (typeof value === "function") return !isRecordedProxy(value)
+  if (typeof value !== "object" || value === null || isRecordedProxy(value)) return false
+  if (prototypeOf(value) === null && descriptorOf(value, toStringTag)?.value === "Module") return true
+  const keys = ownKeysOf(value)
+  if (keys.length > exportsMax) return false
+  for (let index = 0; index < keys.length; index++)
+    if (typeof dataProperty(value, keys[index]!) === "function") return true
+  return false
+}
+
+/** A property that is data; of an export that is not initialised yet there is none. */
+function dataProperty(object: unknown, key: PropertyKey): unknown {
+  if ((typeof object !== "object" && typeof object !== "function") || object === null) return undefined
+  try {
+    return descriptorOf(object, key)?.value
+  } catch {
+    return undefined
+  }
+}
+
+function newListOf(path: readonly string[], key: string): string[] {
+  const list: string[] = newList()
+  for (let index = 0; index < path.length; index++) list[index] = path[index]!
+  list[list.length] = key
+  return list
+}
+
+function joinPath(path: readonly string[]): string {
+  let text = path[0]!
+  for (let index = 1; index < path.length; index++) text += `/${path[index]!}`
+  return text
+}
+
+/** What a property holds, be it a value or a getter. */
+function heldOf(descriptor: PropertyDescriptor | undefined): unknown {
+  return descriptor === undefined ? undefined : (descriptor.get ?? (descriptor.value as unknown))
 }
 
 function isPlainPrimitive(value: unknown): boolean {

@@ -161,11 +161,12 @@ export function makeSessions(services: SessionServices): RealmSessions {
   function handleOf(kind: string, id: string): Session {
     if (id === facts.id) return own
     const known = mapGet<Session>(handles, id)
-    if (known !== undefined) return known
+    // An id that is used again is another session's.
+    if (known !== undefined && known.kind === kind) return known
     const session = new Session(mint, id, kind)
     services.onMinted(session, `Session:${kind}:${id}`)
     services.onMinted(session.bindings, `View:${kind}:${id}`)
-    if (mapSize(handles) < handlesMax) mapSet(handles, id, session)
+    if (known !== undefined || mapSize(handles) < handlesMax) mapSet(handles, id, session)
     return session
   }
 

@@ -34,7 +34,8 @@ export type ScopeToken = ((key: number) => unknown) | ScopeDescriptor
 /** An activation that is made again: how its variables are set, its functions, and the scopes inside it. */
 export interface Skeleton {
   readonly w: (key: number, value: unknown) => void
-  readonly f: Record<string, () => object>
+  /** A class takes what its computed keys were. */
+  readonly f: Record<string, (keys?: readonly (string | symbol)[]) => object>
   readonly s: Record<string, (this: unknown) => Skeleton>
 }
 
@@ -45,15 +46,15 @@ export const tokenDescriptor = -2
 export const tokenLife = -3
 export const rootScope = -1
 
-// A base class is what makes the returned object the one that gets the private fields.
+/** A base class is what makes the returned object the one that gets the private fields. */
 // oxlint-disable-next-line no-extraneous-class
-class Returned {
+export class ReturnedObject {
   constructor(object: object) {
     return object
   }
 }
 
-class Stamp extends Returned {
+class Stamp extends ReturnedObject {
   #token: ScopeToken
   #number: number
 

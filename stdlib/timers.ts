@@ -50,3 +50,44 @@ export class RealmTimers {
     mapDelete(this.#entries as never, id)
   }
 }
+
+/** What a timer function gives where Node's way is expected. A timer never keeps anything alive here: it goes with its eval. */
+export class TimerHandle {
+  readonly #id: number
+  readonly #timers: RealmTimers
+
+  constructor(id: number, timers: RealmTimers) {
+    this.#id = id
+    this.#timers = timers
+  }
+
+  static idOf(handle: object): number | undefined {
+    return #id in handle ? handle.#id : undefined
+  }
+
+  ref(): this {
+    return this
+  }
+
+  unref(): this {
+    return this
+  }
+
+  hasRef(): boolean {
+    return true
+  }
+
+  close(): this {
+    this.#timers.clear(this.#id)
+    return this
+  }
+
+  [Symbol.toPrimitive](): number {
+    return this.#id
+  }
+}
+
+/** The number of a timer, whichever way it was given. */
+export function timerIdOf(given: unknown): unknown {
+  return typeof given === "object" && given !== null ? TimerHandle.idOf(given) : given
+}

@@ -27,14 +27,14 @@ const timerHook = createHook({
   },
 })
 
-/** Process ids of the hosts that this process has started and that still run. */
+/** Process ids of the hosts and checkers that this process has started and that still run. */
 export function hostProcesses(): number[] {
   const listing = execFileSync("ps", ["-A", "-o", "pid=,ppid=,stat=,command="], { encoding: "utf8" })
   const pids: number[] = []
   for (const line of listing.split("\n")) {
     const [, pid, ppid, state, command] = /^\s*(\d+)\s+(\d+)\s+(\S+)\s+(.*)$/.exec(line) ?? []
     if (Number(ppid) !== process.pid || command === undefined || state!.startsWith("Z")) continue
-    if (command.includes("runtime/host/main")) pids.push(Number(pid))
+    if (/runtime\/(host|checker)\/main/.test(command)) pids.push(Number(pid))
   }
   return pids
 }

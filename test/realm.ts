@@ -10,7 +10,19 @@ import { compile, compileDefinitions, type CompiledDefinition, type CompiledUnit
 import type { NameTable } from "../runtime/language/transform.ts"
 import type { Environment, EnvironmentOptions, Finished, Run, Unit } from "../stdlib/environment.ts"
 
-const realmFiles = ["intrinsics", "messages", "cell", "stamp", "privates", "environment"]
+const realmFiles = [
+  "intrinsics",
+  "messages",
+  "cell",
+  "stamp",
+  "bound-record",
+  "classes",
+  "decorators",
+  "disposal",
+  "proxy-record",
+  "privates",
+  "environment",
+]
 
 /** The realm-side files as one expression that gives what they export. */
 function realmSource(): string {

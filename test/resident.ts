@@ -33,7 +33,12 @@ export class ResidentSession {
   }
 
   #build(): Resident {
-    const checkpoint = checkpointOf(this.state, { tools: [], kind: "repl", profile: "standard" })
+    const checkpoint = checkpointOf(this.state, {
+      tools: [],
+      kind: "repl",
+      profile: "standard",
+      directory: process.cwd(),
+    })
     // As bytes, so that nothing but what a message carries can come through.
     return new Resident(
       "ses_test",

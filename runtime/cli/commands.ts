@@ -63,13 +63,15 @@ const commands: Readonly<Record<string, Command>> = {
     },
   },
   serve: {
-    usage: "nacre serve [--host HOST] [--port PORT] [--token TOKEN] [--origin ORIGIN]… [--grace MS]",
+    usage:
+      "nacre serve [--host HOST] [--port PORT] [--token TOKEN] [--origin ORIGIN]… [--profile PROFILE]… [--grace MS]",
     doc: "Serves the protocol over WebSocket, on this machine only unless --host says otherwise. The token may come from NACRE_TOKEN.",
     flags: {
       host: { type: "string" },
       port: { type: "string" },
       token: { type: "string" },
       origin: { type: "string", multiple: true },
+      profile: { type: "string", multiple: true },
       grace: { type: "string" },
     },
     argumentsMax: 0,
@@ -79,8 +81,16 @@ const commands: Readonly<Record<string, Command>> = {
         throw new UsageError(`--port takes a number, such as --port 4750, or 0 for any free one, not '${port}'.`)
       }
       const origins = Array.isArray(values["origin"]) ? values["origin"].map(String) : []
+      const profiles = Array.isArray(values["profile"]) ? values["profile"].map(String) : undefined
       const graceMs = timeoutOf(textOf(values["grace"]), "--grace")
-      return (await import("./serve.ts")).serveClients({ host, port: Number(port ?? 4750), token, origins, graceMs })
+      return (await import("./serve.ts")).serveClients({
+        host,
+        port: Number(port ?? 4750),
+        token,
+        origins,
+        profiles,
+        graceMs,
+      })
     },
   },
   request: {

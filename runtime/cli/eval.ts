@@ -1,5 +1,6 @@
 // `nacre eval`, and `nacre` when standard input is no terminal: one source, one value.
 import { readFile } from "node:fs/promises"
+import { dirname, resolve as resolvePath } from "node:path"
 import { text } from "node:stream/consumers"
 import { outcomeJson } from "../serve/json.ts"
 import { NacreError } from "../errors.ts"
@@ -22,7 +23,9 @@ export async function evalSource(source: Source, { timeoutMs, json = false }: Ev
     // Read while the host starts.
     const code = await Promise.race([read(source), aborted(signal)])
     if (code === undefined) return 1
-    const session = await (await nacre).open({ kind: "repl" })
+    // Whoever runs a file on their own machine may import what lies beside it.
+    const directory = source.kind === "file" && source.path !== "-" ? dirname(resolvePath(source.path)) : process.cwd()
+    const session = await (await nacre).open({ kind: "repl", directory })
     const options: EvalOptions = { signal, file: nameOf(source) }
     if (timeoutMs !== undefined) options.timeoutMs = timeoutMs
     if (!json) options.onOutput = ({ stream, text: written }) => void process[stream].write(written)

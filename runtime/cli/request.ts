@@ -28,7 +28,7 @@ export async function answerRequest(json: string): Promise<number> {
     const parsed = answers.map((it): unknown => JSON.parse(it)).filter((it) => !isNotification(it))
     for (const answer of parsed) process.stdout.write(`${JSON.stringify(answer)}\n`)
     return parsed.flat().some((it) => isRecord(it) && "error" in it) ? 1 : 0
-  })
+  }, "standard")
 }
 
 /** A request may leave out what every request says. What is no JSON is told as such. */

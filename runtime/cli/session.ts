@@ -18,5 +18,6 @@ export async function serveSession(framing?: Framing): Promise<number> {
       },
     })
     return end.by === "exit" ? end.code : 0
-  })
+    // What a client may do is the client's to ask for.
+  }, "standard")
 }

@@ -4,6 +4,7 @@
 // signal does not wait for it. Even a SIGKILL leaves nothing: hosts end with this process and remove its socket.
 import type { EventListener, NacreEvent } from "../events.ts"
 import { Nacre } from "../nacre.ts"
+import type { Profile } from "../nacre.ts"
 import { resolveLimits } from "../options.ts"
 import type { HostOptions, Limits } from "../options.ts"
 
@@ -23,11 +24,12 @@ const brokenPipeCode = 128 + 13
 const signalCodes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
 
 /**
- * Starts a system and gives it to `use`. Resolves with the command's exit code. By default it has one host, which is all that one session
- * needs.
+ * Starts a system and gives it to `use`. Resolves with the command's exit code. `profile` is that of its sessions: whoever evaluates on their
+ * own machine may do there what their code says. By default it has one host, which is all that one session needs.
  */
 export async function withSystem(
   use: (system: System) => Promise<number>,
+  profile: Profile = "full",
   hosts: Partial<HostOptions> = { min: 1 },
 ): Promise<number> {
   const limits = resolveLimits({ outputBytesMax })
@@ -48,6 +50,7 @@ export async function withSystem(
   }
   const nacre = Nacre.start({
     hosts,
+    profile,
     limits: { outputBytesMax },
     onEvent: (event: NacreEvent) => {
       for (const listener of listeners) listener(event)

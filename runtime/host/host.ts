@@ -3,12 +3,11 @@
 // A host may die at any instruction, so nothing here waits for it without a deadline, and nothing it says is believed before
 // `wire/schema.ts` has checked it. This file owns the child's whole life; no other file may spawn or signal it. It never restarts:
 // starting again is the supervisor's work.
-import { spawn } from "node:child_process"
 import type { ChildProcess } from "node:child_process"
 import type { Duplex } from "node:stream"
 import { nanoid } from "nanoid"
+import { killChild, spawnEntry } from "../child-process.ts"
 import type { Clock } from "../clock.ts"
-import { entryFlags, entryPath } from "../entry.ts"
 import { NacreError } from "../errors.ts"
 import type { HostOptions, Limits } from "../options.ts"
 import { Link } from "../wire/transport.ts"
@@ -61,9 +60,6 @@ const beatsPerSilence = 4
 const lastWordsBytesMax = 8 * 1024
 /** How long a question to a host's main thread may take; it runs no user code, so it answers in under a millisecond. */
 const answerTimeoutMs = 2_000
-
-// What a host inherits: nothing but what changes how dates and texts look. Secrets stay, and a certificate bundle costs 40 ms.
-const inheritedVariables = ["TZ", "LANG", "LC_ALL", "TMPDIR"]
 
 const hostFlags = [
   "--experimental-vm-modules",
@@ -119,14 +115,7 @@ export class Host {
       memoryBytesMax: hosts.memoryBytesMax,
     }
     // With an arena per thread, glibc keeps what dropped realms have freed.
-    const env: Record<string, string> = { MALLOC_ARENA_MAX: "2" }
-    for (const name of inheritedVariables) if (process.env[name] !== undefined) env[name] = process.env[name]
-    this.#child = spawn(
-      process.execPath,
-      [...hostFlags, ...entryFlags, entryPath("runtime/host/main"), JSON.stringify(options)],
-      // A process group of its own: a terminal's Ctrl-C must not reach the hosts.
-      { detached: true, env, stdio: ["ignore", "ignore", "pipe", "pipe"] },
-    )
+    this.#child = spawnEntry("runtime/host/main", hostFlags, options, { MALLOC_ARENA_MAX: "2" })
     this.pid = this.#child.pid ?? 0
     // A spawn that failed says so here and then closes like any other end.
     this.#child.on("error", (error) => {
@@ -189,12 +178,7 @@ export class Host {
   /** Ends the process with its whole group, at once. Idempotent; the first reason stands. */
   kill(because: string): void {
     this.#end ??= { because, worker: -1, entered: 0 }
-    if (this.#isDead || this.pid === 0) return
-    try {
-      process.kill(-this.pid, "SIGKILL")
-    } catch {
-      // No such process: its exit event is on the way.
-    }
+    if (!this.#isDead) killChild(this.#child)
   }
 
   /** Asks the host to end and kills it when it has not within `deadlineMs`. */

@@ -15,6 +15,7 @@ import {
 } from "./definition.ts"
 import { Closures, insertMark, type SiteSource, type SourceRange } from "./closures.ts"
 import { markCompletion } from "./completion.ts"
+import { importLiterals, importText } from "./imports.ts"
 import { Output, type Edits, type Hole } from "./edits.ts"
 import type { Program } from "./parse.ts"
 import { PrivateClasses } from "./privates.ts"
@@ -36,6 +37,8 @@ export interface CompiledDefinition {
   readsWhenMade: string[]
   hoisted: boolean
   hasPrivateNames: boolean
+  /** Of an import, what it imports. */
+  module?: string
   /** What it says whatever its layout (`canonical.ts`); only of a submission. */
   digest: string
 }
@@ -46,6 +49,8 @@ export interface CompiledUnit {
   code: string
   isAsync: boolean
   cells: string[]
+  /** Whether modules are loaded before its statements run. */
+  imports: boolean
   declares: { name: string; kind: "let" | "const" | "var"; span: Span }[]
   definitions: CompiledDefinition[]
   mentions: string[]
@@ -113,6 +118,7 @@ export class Assembly {
   readonly #assumes = new Map<string, NameKind | undefined>()
   readonly #marker: string
   #stampers = ""
+  #keyVariables = ""
 
   constructor(
     source: string,
@@ -163,10 +169,14 @@ export class Assembly {
     const closures = new Closures(this.#edits, this.#analysis, marker)
     const sources = closures.divide(this.#ranges(valued))
     const privates = new PrivateClasses(this.#edits, this.#analysis, marker)
+    // Its edits are around everything that an expression is.
+    const marked = markCompletion(this.#program.body.map(bareStatement), this.#edits, `${marker}1`)
     privates.open()
     closures.open()
     this.#stampers = [closures.stampers, privates.stampers].filter((text) => text !== "").join(",")
-    const marked = markCompletion(this.#program.body.map(bareStatement), this.#edits, `${marker}1`)
+    this.#keyVariables = closures.keyVariables
+    // What was caught is put right before anything else of the clause runs.
+    editCatches(this.#edits, this.#analysis, `${marker}0`, `${marker}2`, insertMark(marker))
     const plan = { candidates: valued, own, firstRunning, isAsync: this.#analysis.isAsync, data: this.#data }
     const transform = new Transform(this.#edits, this.#analysis, this.#names, plan, marker, marked)
     transform.run(ofStatements)
@@ -195,14 +205,13 @@ export class Assembly {
     return ranges.toSorted((a, b) => a.start - b.start)
   }
 
-  /** Uses of our hooks: `import()`, `import.meta`, and the cleaning of what a `catch` caught. */
+  /** Uses of our hooks: `import()`, `import.meta` and what stands for our own functions. */
   #hooks(): void {
     const hooks = `${this.#marker}0`
-    const caught = `${this.#marker}2`
     for (const { start, end, form } of this.#analysis.dynamicImports) {
       this.#edits.replace(start, end, form === "call" ? `${hooks}.load` : `${hooks}.meta`)
     }
-    editCatches(this.#edits, this.#analysis, hooks, caught, insertMark(this.#marker))
+    editHelpers(this.#edits, this.#analysis, this.#marker)
   }
 
   /** Hands every reference to the definition whose text holds it; returns the rest. */
@@ -237,7 +246,7 @@ export class Assembly {
     const fresh = this.#freshNames(transform)
     const cells = [...new Set([...transform.cells, ...fresh.cells])]
     output.write(
-      `"use strict";(${this.#marker}4=>({sites:${this.#marker}4,cells:${JSON.stringify(cells)},lexical:${JSON.stringify(fresh.lexical)},vars:${JSON.stringify(fresh.vars)},groups:[`,
+      `"use strict";(${this.#marker}4=>({sites:${this.#marker}4,cells:${JSON.stringify(cells)},lexical:${JSON.stringify(fresh.lexical)},vars:${JSON.stringify(fresh.vars)},imports:[${importLiterals(this.#analysis.imports)}],groups:[`,
     )
     const byStart = new Map(sources.map((range) => [range.start, range]))
     for (const group of groups) this.#group(output, group, transform, indexes, closures, byStart)
@@ -256,13 +265,16 @@ export class Assembly {
       isAsync: this.#analysis.isAsync,
       cells,
       declares: fresh.declares,
-      definitions: candidates.map((candidate) => this.#definition(candidate, transform)),
+      definitions: [...candidates.map((candidate) => this.#definition(candidate, transform)), ...this.#imports()],
+      imports: this.#analysis.imports.length > 0,
       mentions: [...transform.mentions],
       writes: [...transform.writes],
       captures: [...transform.captures],
       promoted: [...transform.promotions.values()].filter(({ kind }) => kind !== "read").map(({ name }) => name),
       redefines: candidates.map(({ name }) => name).filter((name) => this.#wasDefinition(transform, name)),
-      replaces: fresh.declares.map(({ name }) => name).filter((name) => this.#names.kind(name) === "definition"),
+      replaces: [...fresh.declares.map(({ name }) => name), ...this.#importedNames()].filter(
+        (name) => this.#names.kind(name) === "definition",
+      ),
       mentionsGlobalThis: this.#analysis.mentionsGlobalThis,
       usesDirectEval: this.#analysis.usesDirectEval,
       assumes: [...this.#assumes],
@@ -374,7 +386,7 @@ export class Assembly {
         `isLate:${group.isLate},dependencies:${JSON.stringify([...dependencies])},cells:${JSON.stringify([...cells])},` +
         `make:function ${marker}make(${[`${marker}0`, ...dependencies, ...[...cells].map((name) => marker + name)].join(",")}){`,
     )
-    if (this.#stampers !== "") output.write(`const ${this.#stampers};`)
+    if (this.#stampers !== "") output.write(`const ${this.#stampers};${this.#keyVariables}`)
     for (const member of members) {
       const range = sources.get(member.start)
       if (range !== undefined) output.write(closures.root(range, [...transform.definitionRoots.get(member)!]))
@@ -387,8 +399,26 @@ export class Assembly {
     for (const { name, start } of members) {
       const stamp = closures.stampOfDeclared(start, name)
       if (stamp !== undefined) output.write(`;${stamp}`)
+      this.#fields(output, name, start, name)
     }
     output.write(`;return[${names.join(",")}]}},`)
+  }
+
+  #importedNames(): string[] {
+    return this.#analysis.imports.flatMap(({ bindings }) => bindings.map(({ local }) => local))
+  }
+
+  #imports(): CompiledDefinition[] {
+    const made = { dependencies: [], cells: [], readsWhenMade: [], hoisted: false, hasPrivateNames: false }
+    return this.#analysis.imports.flatMap((site) =>
+      site.bindings.map((binding) => {
+        const source = importText(site, binding)
+        const span = this.#span(site.start, site.end)
+        // The text has one layout already.
+        const facts = { name: binding.local, kind: "import" as const, source, span, digest: source }
+        return { ...made, ...facts, module: site.specifier }
+      }),
+    )
   }
 
   /** The function with the statements. False when there are none, so that nothing has to run. */
@@ -425,6 +455,9 @@ export class Assembly {
       } else if (keyword === "class") {
         this.#edits.open(start, `;${marker}${name}.i=`)
         this.#edits.terminate(end)
+        const fields = new Output(new Segments())
+        this.#fields(fields, name, start, `${marker}${name}.v`)
+        if (fields.text !== "") this.#edits.closeBody(end, `${fields.text};`)
       }
     }
     if (transform.firstRunning === body.length && hoisted.length === 0) return false
@@ -434,11 +467,17 @@ export class Assembly {
     )
     if (this.#stampers !== "") output.write(`,${this.#stampers}`)
     if (closures.statementsMayLive) output.write(`,${marker}6_run=1`)
+    if (this.#analysis.usesResources) output.write(`,${marker}u=${marker}0.lowered.env()`)
     const backs = this.#variables(output, transform)
     if (closures.statementsMayLive) backs.push(`${marker}6_run=0;`)
     for (const statement of hoisted) this.#hoistedFunction(output, statement, closures)
     if (backs.length > 0) output.write("try{")
+    if (this.#analysis.usesResources) output.write("try{")
     this.#edits.render(output, 0, this.#edits.source.length, holes)
+    if (this.#analysis.usesResources) {
+      const end = this.#analysis.isAsync ? `await ${marker}u.end()` : `${marker}u.end()`
+      output.write(`\n}catch(${marker}2){${marker}u.fail(${marker}2)}finally{${end}}`)
+    }
     output.write(backs.length > 0 ? `\n}finally{${backs.join("")}}` : "\n")
     output.write(`;return{v:${marker}1}}`)
     return true
@@ -458,7 +497,7 @@ export class Assembly {
         if (kind === "kept" && transform.writes.has(name)) backs.push(`${marker}0.keep(${marker}${name},${name});`)
       }
     }
-    output.write(";")
+    output.write(`;${this.#keyVariables}`)
     return backs
   }
 
@@ -475,6 +514,26 @@ export class Assembly {
     if (stamp !== undefined) output.write(`${stamp};`)
   }
 
+  /** What a class that is declared again can put on instances of the one before. */
+  #fields(output: Output, name: string, start: number, made: string): void {
+    if (this.#isForced || this.#names.kind(name) === undefined) return
+    const found = this.#analysis.classes.find(({ site }) => site.start === start)
+    if (found === undefined) return
+    const fields = found.publicFields.map((field) => ({
+      ...field,
+      isFillable: field.isFillable && !placeBound.test(this.#edits.source.slice(field.start, field.end)),
+    }))
+    const missing = fields.filter(({ isFillable }) => !isFillable).map((field) => field.name)
+    const filled = fields.filter(({ isFillable }) => isFillable)
+    output.write(`;${this.#marker}0.fields(${JSON.stringify(name)},${made},${JSON.stringify(missing)},[`)
+    for (const field of filled) {
+      output.write(`{name:${JSON.stringify(field.name)},made:class extends null{`)
+      this.#edits.render(output, field.start, field.end)
+      output.write("\n}},")
+    }
+    output.write("])")
+  }
+
   #definition(candidate: Candidate, transform: Transform): CompiledDefinition {
     const { name, kind, lead, hoisted, hasPrivateNames, statement } = candidate
     const extra = this.#special.get(statement)
@@ -482,7 +541,7 @@ export class Assembly {
     return {
       name,
       kind,
-      source: lead + this.#source.slice(span.start, span.end),
+      source: extra?.source ?? lead + this.#source.slice(span.start, span.end),
       span,
       dependencies: [...(transform.definitionReads.get(candidate) ?? [])],
       cells: [...(transform.definitionCells.get(candidate) ?? [])],
@@ -493,6 +552,9 @@ export class Assembly {
     }
   }
 }
+
+/** What only the class that it stands in gives a meaning to. */
+const placeBound = /#|\b(?:super|target|arguments)\b/
 
 /** A class that extends something is made at its statement when statements before it may have changed what it extends; so is what needs such a class at once. */
 function settleLateness(
@@ -506,10 +568,16 @@ function settleLateness(
   }
 }
 
+/** What stands for our own functions in a text that was made of what the engine does not have. */
+function editHelpers(edits: Edits, { helpers }: Analysis, marker: string): void {
+  for (const { start, end, how } of helpers)
+    edits.replace(start, end, how === "using" ? `${marker}u` : `${marker}0.lowered`)
+}
+
 /** Has every `catch` put the message of what it caught right. */
 export function editCatches(edits: Edits, analysis: Analysis, hooks: string, caught: string, mark: string): void {
   for (const { param, paramEnd, name, body, bodyEnd } of analysis.catches) {
-    if (name !== undefined) edits.open(body, `${mark}${hooks}.clean(${name});${mark}`)
+    if (name !== undefined) edits.lead(body, `${mark}${hooks}.clean(${name});${mark}`)
     else {
       edits.open(param, `${caught}){let `)
       edits.replace(paramEnd, body, `=${hooks}.clean(${caught});{`)
@@ -555,6 +623,7 @@ export function assembleSkeleton(
   }
   closures.close()
   privates.close()
+  editHelpers(edits, analysis, marker)
   editCatches(edits, analysis, `${marker}0`, `${marker}2`, insertMark(marker))
   for (const { start, end, form } of analysis.dynamicImports) {
     edits.replace(start, end, form === "call" ? `${marker}0.load` : `${marker}0.meta`)

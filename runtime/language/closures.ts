@@ -8,7 +8,7 @@
 //
 // What stands before or after the user's text lies between two marks (`insertMark`), so that it can be cut out of what `toString` shows.
 import type { Edits, Output } from "./edits.ts"
-import type { Analysis, FunctionSite, Scope } from "./scope.ts"
+import type { Analysis, ClassSite, FunctionSite, Scope } from "./scope.ts"
 
 /** A text that functions were written in, as the committed state keeps it. */
 export interface SiteSource {
@@ -54,6 +54,10 @@ export class Closures {
   readonly #objects = new Map<FunctionSite, FunctionSite[]>()
   /** The first and last change that belong to a site's own text. */
   readonly #bounds = new Map<FunctionSite, { opened: number; closed: number }>()
+  /** Classes with computed keys, by the scope whose activation keeps what the keys were. */
+  readonly #keyed = new Map<Scope | undefined, FunctionSite[]>()
+  /** Scopes that something was put at the beginning of. */
+  readonly #opened = new Set<Scope>()
   #ranges: readonly SourceRange[] = []
   #byHolder: Map<Scope | undefined, FunctionSite[]> | undefined
 
@@ -71,6 +75,17 @@ export class Closures {
   }
 
   /** The frame of the statements themselves can be suspended with variables that functions share. */
+  get #hasClasses(): boolean {
+    for (const { site } of this.#analysis.classes) if (this.#kept.has(site)) return true
+    return false
+  }
+
+  /** Variables for the keys of classes that stand in no function and no block. */
+  get keyVariables(): string {
+    const names = (this.#keyed.get(undefined) ?? []).map((site) => this.#keysName(site))
+    return names.length === 0 ? "" : `let ${names.join(",")};`
+  }
+
   get statementsMayLive(): boolean {
     return this.#live.has(undefined)
   }
@@ -83,14 +98,25 @@ export class Closures {
   get stampers(): string {
     if (this.#kept.size === 0) return ""
     const accessors = this.#objects.size > 0 ? `,${this.#marker}3g=${this.#marker}0.stampAccessors` : ""
-    return `${this.#marker}3=${this.#marker}0.stamp${accessors}`
+    const classes = this.#hasClasses ? `,${this.#marker}3k=${this.#marker}0.stampClass` : ""
+    return `${this.#marker}3=${this.#marker}0.stamp${accessors}${classes}`
   }
 
   // What is captured, and by which functions that can be kept
 
   #decide(): void {
     const { functions, captures } = this.#analysis
-    for (const site of functions) if (isKeepable(site)) this.#kept.add(site)
+    for (const site of functions) {
+      if (!isKeepable(site)) continue
+      if (site.form === "class" && site.made!.keys.length > 0) {
+        const scope = keyScope(site)
+        if (scope === "none") continue
+        const list = this.#keyed.get(scope)
+        if (list === undefined) this.#keyed.set(scope, [site])
+        else list.push(site)
+      }
+      this.#kept.add(site)
+    }
     if (this.#kept.size === 0) return
     const found: { scope: Scope | undefined; inline: FunctionSite | undefined; name: string; from: FunctionSite }[] = []
     for (const { scope, name, from, to } of captures) {
@@ -249,7 +275,7 @@ export class Closures {
     return site === undefined || !this.#kept.has(site) ? undefined : this.#stamp(site, made)
   }
 
-  /** Everything that opens. Before the edits of the completion value, which belong inside. */
+  /** Everything that opens. After the edits of the completion value, which are around it. */
   open(): void {
     if (this.#kept.size === 0) return
     const declared = new Map<Scope, FunctionSite[]>()
@@ -278,16 +304,19 @@ export class Closures {
     const frame = scope.fn?.body === scope && this.#live.has(scope.fn) ? `let ${this.#liveName(scope.fn)}=1;try{` : ""
     const token = this.#captured.has(scope) ? this.#declaration(scope, true) : ""
     const stamps = declared.map((site) => `${this.#stamp(site, site.name!)};`).join("")
-    const text = frame + token + stamps
+    const keys = (this.#keyed.get(scope) ?? []).map((site) => `let ${this.#keysName(site)};`).join("")
+    const text = frame + token + keys + stamps
     if (text === "") return
-    if (place.how === "block") this.#edits.open(place.at, this.#inserted(text))
-    else this.#edits.open(place.at, this.#inserted(`{${text}${place.how === "arrow" ? "return " : ""}`))
+    this.#opened.add(scope)
+    if (place.how === "block") this.#edits.lead(place.at, this.#inserted(text))
+    else this.#edits.lead(place.at, this.#inserted(`{${text}${place.how === "arrow" ? "return " : ""}`))
   }
 
   #openSite(site: FunctionSite): void {
     const { form, start, isNamed, name } = site
     const stamp = `${this.#marker}3(`
-    if (form === "accessor") {
+    if (form === "class") this.#openClass(site, site.made!)
+    else if (form === "accessor") {
       if (this.#objects.has(site)) this.#edits.open(site.object!.start, this.#inserted(`${this.#marker}3g(`))
     } else if (form === "method") {
       this.#bounds.set(site, {
@@ -300,6 +329,31 @@ export class Closures {
       // The name is given here, so nothing else has to give it.
       if (site.target !== undefined) site.target.names = undefined
     }
+  }
+
+  /** A class is stamped by a static block of its own, which runs before all others. */
+  #openClass(site: FunctionSite, { at, keys, staticNames, mayReturn }: ClassSite): void {
+    const [key, value] = [`${this.#marker}7`, `${this.#marker}8`]
+    const number = this.#rangeOf(site).functions.get(site)
+    let text = `${this.#marker}3k(this,${this.#tokenOf(site)},${number},${mayReturn}`
+    if (keys.length > 0 || staticNames.length > 0) text += `,${keys.length > 0 ? this.#keysName(site) : "void 0"}`
+    if (staticNames.length > 0) {
+      const reads = staticNames.map((name, index) => `case ${index}:return this.#${name};`).join("")
+      const writes = staticNames.map((name, index) => `case ${index}:this.#${name}=${value};break;`).join("")
+      text +=
+        `,${JSON.stringify(staticNames)},${key}=>{switch(${key}){${reads}}},` +
+        `(${key},${value})=>{switch(${key}){${writes}}}`
+    }
+    this.#edits.open(at, this.#inserted(`static{${text})}`))
+    for (const [index, { start, end }] of keys.entries()) {
+      const list = index === 0 ? `(${this.#keysName(site)}=${this.#marker}0.keys())` : this.#keysName(site)
+      this.#edits.open(start, this.#inserted(`${list}[${index}]=${this.#marker}0.key(`))
+      this.#edits.close(end, this.#inserted(")"))
+    }
+  }
+
+  #keysName(site: FunctionSite): string {
+    return `${this.#marker}k_${this.#numbers.get(site)}`
   }
 
   /** Everything that closes, inner before outer. After all other edits that close an expression. */
@@ -340,7 +394,7 @@ export class Closures {
     const frame = isFramed ? `}finally{${this.#liveName(scope.fn)}=0}` : ""
     if (place.how === "block") {
       if (isFramed) this.#edits.closeBody(place.end, this.#inserted(frame))
-    } else if (isFramed || this.#captured.has(scope)) {
+    } else if (this.#opened.has(scope)) {
       const text = this.#inserted(`${frame}}`)
       if (place.how === "arrow") this.#edits.close(place.end, text)
       else this.#edits.closeBody(place.end, text)
@@ -424,6 +478,19 @@ export class Closures {
       output.write(`\nreturn ${this.#stamp(site, name!)}}`)
       return
     }
+    if (form === "class") {
+      const { keys, statics, heritage } = site.made!
+      const holes = [
+        ...statics.map(({ start, end, keep }) => ({ start, end, text: keep })),
+        ...keys.map(({ start, end }, index) => ({ start, end, text: `${this.#keysName(site)}[${index}]` })),
+        // What it extends is told by its prototypes, which it gets afterwards.
+        ...(heritage === undefined ? [] : [{ ...heritage, text: "null" }]),
+      ].toSorted((a, b) => a.start - b.start)
+      output.write(`,${number}:${keys.length > 0 ? this.#keysName(site) : "()"}=>(`)
+      this.#edits.render(output, site.start, site.end, holes, { opened: Infinity, closed: -1 })
+      output.write("\n)")
+      return
+    }
     if (form === "accessor") {
       output.write(`,${number}:()=>${this.#marker}3(${this.#marker}0.accessor({`)
       this.#render(output, site)
@@ -461,6 +528,7 @@ function isKeepable(site: FunctionSite): boolean {
   if (site.isBound) return false
   switch (site.form) {
     case "expression":
+    case "class":
       return true
     case "method":
     case "accessor":
@@ -474,6 +542,16 @@ function isKeepable(site: FunctionSite): boolean {
       return false
   }
   return false
+}
+
+/** The scope whose activation a class is made in once at most; "none" where nothing can be declared. */
+function keyScope(site: FunctionSite): Scope | undefined | "none" {
+  for (let scope: Scope | undefined = site.scope; scope !== undefined; scope = scope.parent) {
+    const target: Scope = scope.into ?? scope
+    if (target.place !== undefined) return target
+    if (scope.parent?.fn !== scope.fn) return scope.parent === undefined ? undefined : "none"
+  }
+  return undefined
 }
 
 /** Whether a declared function is created by the scope itself, not by a block inside it that has no token. */

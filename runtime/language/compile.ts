@@ -6,6 +6,7 @@ import { assembleSkeleton, Assembly } from "./assembly.ts"
 import type { CompiledUnit, Place, Prepared, SkeletonUnit } from "./assembly.ts"
 import { declarationDigests } from "./canonical.ts"
 import type { SiteSource } from "./closures.ts"
+import { desugar } from "./desugar.ts"
 import { bareStatement } from "./definition.ts"
 import type { DefinitionKind } from "./definition.ts"
 import { Edits } from "./edits.ts"
@@ -38,7 +39,7 @@ export function compile(source: string, names: NameTable, options: CompileOption
   const unit = new Assembly(source, prepared, names, filename, locate, noNames).unit()
   if (unit.definitions.length > 0) {
     const digests = declarationDigests(prepared.written)
-    for (const definition of unit.definitions) definition.digest = digests.get(definition.name) ?? ""
+    for (const definition of unit.definitions) definition.digest = digests.get(definition.name) ?? definition.digest
   }
   return unit
 }
@@ -161,40 +162,43 @@ type Problem = { message: string; start: number; end: number }
 export function prepare(source: string): Prepared | { valid: false; errors: Problem[] } {
   const parsed = parse(source)
   if (!parsed.valid) return parsed
-  const { shift, text } = parsed
-  let { program } = parsed
+  const { shift } = parsed
+  let { program, text } = parsed
+  let sourceOf = (offset: number): number => offset - shift
+  const plain = desugar(text, program)
+  if (plain !== undefined) {
+    if ("message" in plain)
+      return { valid: false, errors: [{ ...plain, start: sourceOf(plain.start), end: sourceOf(plain.end) }] }
+    const again = parse(plain.text)
+    if (!again.valid) return { valid: false, errors: moved(again.errors, (offset) => sourceOf(plain.original(offset))) }
+    const before = sourceOf
+    program = again.program
+    text = again.text
+    sourceOf = (offset) => before(plain.original(offset - again.shift))
+  }
   let edits = new Edits(text)
   let analysis = analyse(program, edits)
-  let original = (offset: number): number => offset - shift
+  let original = sourceOf
   let special: Prepared["special"] = new Map()
   if (analysis.needsTransformer.size > 0 && analysis.refused.length === 0) {
     const lowered = lower(text, program, analysis.needsTransformer)
     if ("message" in lowered)
-      return { valid: false, errors: [{ ...lowered, start: lowered.start - shift, end: lowered.end - shift }] }
+      return { valid: false, errors: [{ ...lowered, start: sourceOf(lowered.start), end: sourceOf(lowered.end) }] }
     const again = parse(lowered.text)
-    if (!again.valid) {
-      const errors = again.errors.map(({ message, start, end }) => ({
-        message,
-        start: lowered.original(start) - shift,
-        end: lowered.original(end) - shift,
-      }))
-      return { valid: false, errors }
-    }
+    if (!again.valid)
+      return { valid: false, errors: moved(again.errors, (offset) => sourceOf(lowered.original(offset))) }
     program = again.program
     edits = new Edits(again.text)
     analysis = analyse(program, edits)
     special = lowered.special
-    original = (offset) => lowered.original(offset - again.shift) - shift
+    original = (offset) => sourceOf(lowered.original(offset - again.shift))
   }
   if (analysis.refused.length > 0) {
-    return {
-      valid: false,
-      errors: analysis.refused.map(({ message, start, end }) => ({
-        message,
-        start: original(start),
-        end: original(end),
-      })),
-    }
+    return { valid: false, errors: moved(analysis.refused, original) }
   }
   return { valid: true, program, written: parsed.program, shift, edits, analysis, special, original }
+}
+
+function moved(problems: readonly Problem[], original: (offset: number) => number): Problem[] {
+  return problems.map(({ message, start, end }) => ({ message, start: original(start), end: original(end) }))
 }

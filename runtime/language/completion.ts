@@ -86,7 +86,7 @@ class Marker {
       case "TryStatement":
         this.list(node.block.body, all)
         if (node.handler !== null) {
-          this.#edits.open(node.handler.body.start + 1, `${this.#result}=void 0;`)
+          this.#edits.lead(node.handler.body.start + 1, `${this.#result}=void 0;`)
           this.list(node.handler.body.body, all)
         }
         return true

@@ -43,6 +43,8 @@ export interface SpecialStatement {
   isCode: boolean
   sourceStart: number
   sourceEnd: number
+  /** All declarations of the name, where there are more than one. */
+  source: string | undefined
 }
 
 /** Top-level statements with the `export` in front taken off. */
@@ -189,7 +191,7 @@ export function isCode(expression: Node, known: (name: string) => boolean, reads
   }
 }
 
-function isCodeClass(node: Class, known: (name: string) => boolean, reads: string[]): boolean {
+export function isCodeClass(node: Class, known: (name: string) => boolean, reads: string[]): boolean {
   if (node.superClass !== null) {
     const heritage = bare(node.superClass)
     if (heritage.type !== "Identifier") return false

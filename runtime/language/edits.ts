@@ -1,7 +1,7 @@
 // The list of changes that turns a source text into generated text, in one pass and with its position map.
 //
 // Changes never overlap. Those at one offset are written in this order: what ends there (inner before outer; an expression, then the
-// statement around it, its `;`, then the body it is), what starts there (outer before inner), then a replacement of the text that begins there. That order comes out by itself when a tree walk adds a node's
+// statement around it, its `;`, then the body it is), statements that lead what starts there, what is put around it (outer before inner), then a replacement of the text that begins there. That order comes out by itself when a tree walk adds a node's
 // prefix on the way in and its suffix on the way out. Rendering a range applies the changes inside it, so the declarations of a
 // submission and its statements are rendered from one list.
 import { type Segments } from "./positions.ts"
@@ -21,8 +21,9 @@ const closes = 0
 const closesStatement = 1
 const terminates = 2
 const closesBody = 3
-const opens = 4
-const replaces = 5
+const leads = 4
+const opens = 5
+const replaces = 6
 
 const lineBreak = /[\n\r\u2028\u2029]/
 const notLineBreak = /[^\n\r\u2028\u2029]/g
@@ -46,6 +47,11 @@ export class Edits {
   /** Returns the change's serial number, as `close` does: the bounds of a rendering of just that node. */
   open(at: number, text: string): number {
     return this.#add(at, at, text, opens)
+  }
+
+  /** Puts statements before the first one of a block, or a block around a body, with what is put around the expression that begins there inside. */
+  lead(at: number, text: string): void {
+    this.#add(at, at, text, leads)
   }
 
   close(at: number, text: string): number {
@@ -118,11 +124,11 @@ export class Edits {
     let holeEnd = -1
     for (let index = this.#firstAt(start); index < edits.length; index++) {
       const edit = edits[index]!
-      if (edit.start > end || (edit.start === end && edit.rank >= opens)) break
-      if (edit.rank < opens && (edit.start === start || edit.start === holeEnd)) continue
+      if (edit.start > end || (edit.start === end && edit.rank >= leads)) break
+      if (edit.rank < leads && (edit.start === start || edit.start === holeEnd)) continue
       if (bounds !== undefined) {
-        if (edit.rank === opens && edit.start === start && edit.serial < bounds.opened) continue
-        if (edit.rank < opens && edit.start === end && (edit.rank > closes || edit.serial > bounds.closed)) continue
+        if (edit.rank >= leads && edit.rank <= opens && edit.start === start && edit.serial < bounds.opened) continue
+        if (edit.rank < leads && edit.start === end && (edit.rank > closes || edit.serial > bounds.closed)) continue
       }
       while (hole < holes.length && holes[hole]!.start < edit.start) {
         const { start: from, end: to, text } = holes[hole++]!
@@ -131,8 +137,8 @@ export class Edits {
         into.insert(text, from)
         at = holeEnd = to
       }
-      if (edit.rank < opens && edit.start === holeEnd) continue
-      if (edit.start < at || (hole < holes.length && holes[hole]!.start === edit.start && edit.rank >= opens)) continue
+      if (edit.rank < leads && edit.start === holeEnd) continue
+      if (edit.start < at || (hole < holes.length && holes[hole]!.start === edit.start && edit.rank >= leads)) continue
       into.copy(this.source, at, edit.start)
       into.insert(edit.text, edit.start)
       at = edit.end

@@ -3,7 +3,7 @@
 // Each top-level statement that holds one goes through oxc-transform by itself, and the submission is then compiled from the text that
 // results. Positions in a replaced statement come back through the transformer's source map; all others are only shifted.
 import { transformSync } from "oxc-transform"
-import { bareStatement, isCode, type SpecialStatement } from "./definition.ts"
+import { bareStatement, isCode, isCodeClass, type SpecialStatement } from "./definition.ts"
 import type { Node, Program } from "./parse.ts"
 import { LineTable } from "./positions.ts"
 
@@ -31,13 +31,27 @@ export function lower(
 ): Lowered | { message: string; start: number; end: number } {
   const pieces: Piece[] = []
   const special = new Map<number, SpecialStatement>()
+  const merged = mergedDeclarations(program, statements)
+  const wanted = new Set(statements)
+  for (const group of merged.values()) for (const index of group) wanted.add(index)
   let lowered = ""
   let at = 0
-  for (const index of [...statements].toSorted((a, b) => a - b)) {
+  for (const index of [...wanted].toSorted((a, b) => a - b)) {
     const statement = program.body[index]!
-    const node = bareStatement(statement)
-    const { start, end } = node
-    const source = text.slice(start, end)
+    const group = merged.get(index) ?? [index]
+    lowered += text.slice(at, statement.start)
+    at = statement.end
+    const pieceStart = lowered.length
+    if (group[0] !== index) {
+      // It is part of the first declaration of its name.
+      lowered += ";"
+      const { start, end } = statement
+      pieces.push({ start: pieceStart, end: lowered.length, originalStart: start, originalEnd: end, map: () => start })
+      continue
+    }
+    const parts = group.map((each) => bareStatement(program.body[each]!))
+    const source = parts.map(({ start, end }) => text.slice(start, end)).join("\n")
+    const { start, end } = parts[0]!
     const result = transformSync("submission.ts", source, {
       lang: "ts",
       sourceType: "module",
@@ -45,45 +59,110 @@ export function lower(
       target: "esnext",
       typescript: { onlyRemoveTypeImports: true },
     })
-    if (result.errors.length > 0) return { message: result.errors[0]!.message, start, end }
+    if (result.errors.length > 0) return { message: messageOf(result.errors[0]!.message), start, end }
     let code = result.code.trimEnd()
     let lead = ""
-    if (node.type === "TSModuleDeclaration") {
-      const name = moduleName(node)
+    const node = parts.find(({ type }) => type === "TSModuleDeclaration" || type === "TSEnumDeclaration")
+    const name = node === undefined ? undefined : declaredName(node)
+    if (name !== undefined && (parts.length > 1 || node?.type === "TSModuleDeclaration")) {
       lead = `var ${name}=(()=>{`
       code = `${code}\nreturn ${name}})();`
-      special.set(index, { kind: "namespace", name, isCode: isCodeNamespace(node), sourceStart: start, sourceEnd: end })
-    } else if (node.type === "TSEnumDeclaration") {
+    }
+    if (name !== undefined) {
       special.set(index, {
-        kind: "enum",
-        name: node.id.name,
-        isCode: isCodeEnum(node),
+        kind: node!.type === "TSEnumDeclaration" ? "enum" : "namespace",
+        name,
+        isCode: parts.every(isCodeDeclaration),
         sourceStart: start,
         sourceEnd: end,
+        source: parts.length > 1 ? source : undefined,
       })
     }
-    lowered += text.slice(at, statement.start) + lead
-    const pieceStart = lowered.length
-    lowered += code
-    at = statement.end
+    lowered += lead + code
     const inner = decodeMap(result.map?.mappings ?? "", code, source)
     pieces.push({
-      start: pieceStart - lead.length,
+      start: pieceStart,
       end: lowered.length,
       originalStart: start,
       originalEnd: statement.end,
-      map: (offset) => start + inner(offset - pieceStart),
+      map: (offset) => partOffset(parts, inner(Math.max(0, offset - pieceStart - lead.length))),
     })
   }
   lowered += text.slice(at)
   return { text: lowered, special, original: (offset) => originalOffset(pieces, offset) }
 }
 
+/** Functions, classes, enums and namespaces that share a name: by each statement, all of them. They are made as one. */
+function mergedDeclarations(program: Program, statements: ReadonlySet<number>): Map<number, number[]> {
+  const byName = new Map<string, number[]>()
+  for (const [index, statement] of program.body.entries()) {
+    const node = bareStatement(statement)
+    const name = declaredName(node)
+    if (name === undefined || (node as { declare?: boolean }).declare === true) continue
+    if (node.type === "TSModuleDeclaration" && !statements.has(index)) continue
+    const list = byName.get(name)
+    if (list === undefined) byName.set(name, [index])
+    else list.push(index)
+  }
+  const merged = new Map<number, number[]>()
+  for (const group of byName.values()) {
+    const kinds = new Set(group.map((index) => bareStatement(program.body[index]!).type))
+    if (group.length < 2 || !(kinds.has("TSModuleDeclaration") || kinds.has("TSEnumDeclaration"))) continue
+    for (const index of group) merged.set(index, group)
+  }
+  return merged
+}
+
+function declaredName(node: Node): string | undefined {
+  switch (node.type) {
+    case "FunctionDeclaration":
+    case "TSDeclareFunction":
+    case "ClassDeclaration":
+      return node.id?.name
+    case "TSEnumDeclaration":
+      return node.id.name
+    case "TSModuleDeclaration":
+      return moduleName(node)
+    default:
+      return undefined
+  }
+}
+
+function isCodeDeclaration(node: Node): boolean {
+  switch (node.type) {
+    case "TSModuleDeclaration":
+      return isCodeNamespace(node)
+    case "TSEnumDeclaration":
+      return isCodeEnum(node)
+    case "ClassDeclaration":
+      return isCodeClass(node, () => false, [])
+    default:
+      return true
+  }
+}
+
+/** The offset in the text of an offset in the parts of it that were joined by line breaks. */
+function partOffset(parts: readonly Node[], offset: number): number {
+  let rest = offset
+  for (const { start, end } of parts) {
+    if (rest <= end - start) return start + rest
+    rest -= end - start + 1
+  }
+  return parts.at(-1)!.end
+}
+
+/** A refusal of the transformer, about the user's text. */
+function messageOf(message: string): string {
+  return message.startsWith("Namespaces exporting non-const")
+    ? "A namespace cannot export a `let` or `var`: export a `const`, or functions that read and set it"
+    : message
+}
+
 function originalOffset(pieces: readonly Piece[], offset: number): number {
   let shift = 0
   for (const piece of pieces) {
     if (offset < piece.start) break
-    if (offset < piece.end) return Math.min(Math.max(piece.map(offset), piece.originalStart), piece.originalEnd)
+    if (offset < piece.end) return piece.map(offset)
     shift = piece.originalEnd - piece.end
   }
   return offset + shift
@@ -149,7 +228,7 @@ function isCodeNamespace(node: Extract<Node, { type: "TSModuleDeclaration" }>): 
 const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
 /** Reads a source map's mappings: a function from offsets in the generated text to offsets in its source. */
-function decodeMap(mappings: string, generated: string, source: string): (offset: number) => number {
+export function decodeMap(mappings: string, generated: string, source: string): (offset: number) => number {
   const generatedLines = new LineTable(generated)
   const sourceLines = new LineTable(source)
   const from: number[] = []

@@ -51,6 +51,8 @@ export function splitModule(source: string, firstLine = 1): Module | InvalidSour
   const digests = declarationDigests(written)
   const byKey = new Map<string, Declaration>()
   for (const { name: key, kind, source: text, span, dependencies, cells } of definitions) {
+    // An import runs the code of a module: it stays among the statements.
+    if (kind === "import") continue
     const { start, end, line, column } = span
     const reads = [...new Set([...dependencies, ...cells])].filter((it) => it !== key)
     const leaves = code.get(key)

@@ -84,8 +84,10 @@ const tokenPattern =
   /"(?:[^"\\\n]|\\[^])*"|'(?:[^'\\\n]|\\[^])*'|`(?:[^`\\]|\\[^])*`|\/\/[^\n]*|\/\*[^]*?\*\/|[\w$\u0080-\uffff]+|\n|[()[\]{};,]|[-+*/%&|^<>=!?:~.]/g
 
 export function parse(
-  source: string,
+  given: string,
 ): ParsedSource | { valid: false; errors: { message: string; start: number; end: number }[] } {
+  // A first line for the shell is a comment; as one of the same length nothing moves.
+  const source = given.startsWith("#!") ? `//${given.slice(2)}` : given
   const tooDeep = tooDeepAt(source)
   if (tooDeep !== undefined) {
     const message = `The source is nested or chained too deeply (more than ${nestingMax} levels or ${chainMax} operators)`

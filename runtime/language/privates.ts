@@ -15,7 +15,7 @@ export class PrivateClasses {
   constructor(edits: Edits, analysis: Analysis, marker: string) {
     this.#edits = edits
     this.#marker = marker
-    this.#classes = analysis.classes
+    this.#classes = analysis.classes.filter(({ brand }) => brand !== "")
   }
 
   /** The variables that the edits need at the head of a factory or of the statements. */
@@ -29,11 +29,11 @@ export class PrivateClasses {
   /** What opens: before the stamps of functions, which belong inside. */
   open(): void {
     for (const site of this.#classes) {
-      this.#edits.open(site.at, this.#inserted(`static{${this.#registration(site)}}`))
+      this.#edits.lead(site.at, this.#inserted(`static{${this.#registration(site)}}`))
       const mode = `${this.#marker}3m.on`
       if (site.constructorAt >= 0) {
         const leave = site.isDerived ? `{super();return}` : "return;"
-        this.#edits.open(site.constructorAt, this.#inserted(`if(${mode})${leave}`))
+        this.#edits.lead(site.constructorAt, this.#inserted(`if(${mode})${leave}`))
       }
       for (const { start, name } of site.fields) {
         const named = name === undefined ? "" : `{[${JSON.stringify(name)}]:`
@@ -56,13 +56,13 @@ export class PrivateClasses {
     return mark + text + mark
   }
 
-  #registration({ names, brand, isOpen }: ClassSite): string {
+  #registration({ names, brand, isOpen, isDerived, privateShape }: ClassSite): string {
     const [object, key, value] = [`${this.#marker}7`, `${this.#marker}8`, `${this.#marker}9`]
     const reads = names.map((name, at) => `case ${at}:return ${object}.#${name};`).join("")
     const writes = names.map((name, at) => `case ${at}:${object}.#${name}=${value};break;`).join("")
     return (
       `${this.#marker}3p(this,${JSON.stringify(names)},(${object},${key})=>{switch(${key}){${reads}}},` +
-      `(${object},${key},${value})=>{switch(${key}){${writes}}},${object}=>#${brand} in ${object},${isOpen})`
+      `(${object},${key},${value})=>{switch(${key}){${writes}}},${object}=>#${brand} in ${object},${isOpen},${isDerived},${JSON.stringify(privateShape)})`
     )
   }
 }

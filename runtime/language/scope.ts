@@ -7,6 +7,7 @@
 // knows its top-level statement, and whether it opens an expression statement in a list (where a rewritten call needs a `;`).
 import { visitorKeys } from "oxc-parser"
 import type { Edits } from "./edits.ts"
+import { importSite, requireSite, type ImportSite } from "./imports.ts"
 import {
   eraseClass,
   eraseFunction,
@@ -16,6 +17,7 @@ import {
   eraseTypeArguments,
   typeKeys,
 } from "./erase.ts"
+import { loweredName, usingAwaitName, usingName } from "./desugar.ts"
 import type { ArrowFunctionExpression, Class, Function, Node, Program } from "./parse.ts"
 
 export type Keyword = "let" | "const" | "var"
@@ -60,7 +62,7 @@ export interface Analysis {
   references: Reference[]
   variables: VariableSite[]
   /** Top-level function, class and variable names, with the index of their statement. */
-  declared: Map<string, { keyword: Keyword | "function" | "class"; statement: number }>
+  declared: Map<string, { keyword: Keyword | "function" | "class" | "import"; statement: number }>
   isAsync: boolean
   usesDirectEval: boolean
   mentionsGlobalThis: boolean
@@ -69,6 +71,10 @@ export interface Analysis {
   /** Whether something is left that types alone cannot explain (enum, namespace, parameter property, `import =`). */
   needsTransformer: Set<number>
   dynamicImports: { start: number; end: number; form: "call" | "meta" }[]
+  /** Uses of what stands for our own functions, in a text that `desugar.ts` made. */
+  helpers: { start: number; end: number; how: "lowered" | "using" }[]
+  /** The statements have resources of their own. */
+  usesResources: boolean
   /** Catch clauses: where the caught error's message can be cleaned. */
   catches: { param: number; paramEnd: number; name: string | undefined; body: number; bodyEnd: number }[]
   privateNames: Set<number>
@@ -78,22 +84,39 @@ export interface Analysis {
   scopes: Scope[]
   /** Variables of inner scopes that a function reaches from outside itself. */
   captures: Capture[]
-  /** Classes with private names that instances have. */
   classes: ClassSite[]
+  /** Imports of values, in their order. */
+  imports: ImportSite[]
 }
 
+/** What a class's text has beside its functions. */
 export interface ClassSite {
   /** Where its body begins. */
   at: number
+  site: FunctionSite
+  /** The expression behind `extends`. */
+  heritage: { start: number; end: number } | undefined
+  /** Computed keys whose values have to be kept. */
+  keys: { start: number; end: number }[]
+  /** Static fields and blocks: what a class that is made again leaves out. A private field stays, without its value. */
+  statics: { start: number; end: number; keep: string }[]
+  /** Private static fields. */
+  staticNames: string[]
   isDerived: boolean
-  /** Private fields, and one private name by which an instance is known. */
+  /** Private fields, and one private name by which an instance is known; "" when instances have none. */
   names: string[]
   brand: string
   /** Where the body of its constructor begins; -1 when it has none. */
   constructorAt: number
-  /** Its constructor's parameters run no code. */
+  /** Its constructor's parameters are names, with or without a default. */
   isOpen: boolean
-  /** Initialisers of instance fields; `name` is the one that an anonymous function or class takes from its field. */
+  /** Its constructor may return another object than the one it was called for. */
+  mayReturn: boolean
+  /** What private names instances have, as text: equal for classes whose instances can take each other's place. */
+  privateShape: string
+  /** Public fields with a plain name; those that can be made on an object which lacks them, with the range of the whole member. */
+  publicFields: { name: string; start: number; end: number; isFillable: boolean }[]
+  /** Initialisers of instance fields, and defaults of the constructor's parameters; `name` is the one that an anonymous function or class takes from its field. */
   fields: { start: number; end: number; name: string | undefined }[]
 }
 
@@ -107,6 +130,7 @@ export type FunctionForm =
   | "called"
   | "field"
   | "static"
+  | "class"
 
 /** A place in the text where a function is created. */
 export class FunctionSite {
@@ -134,6 +158,8 @@ export class FunctionSite {
   isGetter = false
   /** The reference whose `names` would name it. */
   target: Reference | undefined = undefined
+  /** For a class: the rest of what its text has. */
+  made: ClassSite | undefined = undefined
 
   constructor(
     form: FunctionForm,
@@ -213,6 +239,9 @@ export class Scope {
 }
 
 type FunctionNode = Function | ArrowFunctionExpression
+
+/** Behind room and comments, what would go on with a call. */
+const continuation = /(?:\s|\/\/.*$|\/\*(?:[^*]|\*(?!\/))*\*\/)*(?:[([`+\-*<]|\/(?![/*]))/my
 type Pattern = Node
 /** How the identifiers of a pattern are meant. */
 type PatternUse = Keyword | "assign" | "local"
@@ -221,12 +250,14 @@ const childKeys = new Map(
   Object.entries(visitorKeys).map(([type, keys]) => [type, keys.filter((key) => !typeKeys.has(key))] as const),
 )
 
-export function analyse(program: Program, edits: Edits): Analysis {
-  return new Walk(edits).program(program)
+/** With `isFile` the program is a module of its own: its imports and exports stay, but for those of types. */
+export function analyse(program: Program, edits: Edits, isFile = false): Analysis {
+  return new Walk(edits, isFile).program(program)
 }
 
 class Walk {
   readonly #edits: Edits
+  readonly #isFile: boolean
   readonly #result: Analysis = {
     references: [],
     variables: [],
@@ -237,12 +268,15 @@ class Walk {
     refused: [],
     needsTransformer: new Set(),
     dynamicImports: [],
+    helpers: [],
+    usesResources: false,
     catches: [],
     privateNames: new Set(),
     functions: [],
     scopes: [],
     captures: [],
     classes: [],
+    imports: [],
   }
   #scope = new Scope("module", undefined, 0, undefined, -1)
   #fn: FunctionSite | undefined = undefined
@@ -251,8 +285,10 @@ class Walk {
   #declaresConstants = false
   /** The names that anonymous functions take from where they stand. */
   readonly #given = new Map<Node, { name: string; target: Reference | undefined }>()
-  /** Private names of the classes around, with the function that each class stands in. */
-  readonly #classes: { names: ReadonlySet<string>; fn: FunctionSite | undefined }[] = []
+  /** The classes around, with their private names. */
+  readonly #classes: { names: ReadonlySet<string>; site: FunctionSite }[] = []
+  /** Above 0 in the head of a loop: what stands there is evaluated again without a new activation. */
+  #repeated = 0
   /** The scope that `var` declares in. */
   #varScope = this.#scope
   #functionDepth = 0
@@ -262,8 +298,9 @@ class Walk {
   #opening = -1
   #declaratorEnd = -1
 
-  constructor(edits: Edits) {
+  constructor(edits: Edits, isFile: boolean) {
     this.#edits = edits
+    this.#isFile = isFile
   }
 
   program(program: Program): Analysis {
@@ -304,6 +341,8 @@ class Walk {
     const scope = this.#scope
     if (writes && initialises === undefined && scope.constants?.has(name) === true) scope.breaksConstants = true
     if (fn === undefined || fn === scope.fn) return
+    // The heritage of a class is code of the function around it.
+    if (scope.kind === "class" && fn === scope.fn?.outer) return
     // What a function's own name or parameter is bound to belongs to its activation.
     if (name === "arguments" && scope.kind === "function" && scope.place === undefined) this.#bind(fn, scope.fn)
     else this.#result.captures.push({ scope, name, from: fn, to: scope.fn })
@@ -329,7 +368,7 @@ class Walk {
 
   #private(name: string): void {
     const declaring = this.#classes.findLast(({ names }) => names.has(name))
-    this.#bind(this.#fn, declaring?.fn)
+    this.#bind(this.#fn, declaring?.site)
   }
 
   #refer(name: string, start: number, end: number, reads: boolean, writes: boolean): Reference {
@@ -355,7 +394,7 @@ class Walk {
     return reference
   }
 
-  #declareTop(name: string, keyword: Keyword | "function" | "class"): void {
+  #declareTop(name: string, keyword: Keyword | "function" | "class" | "import"): void {
     if (!this.#result.declared.has(name)) this.#result.declared.set(name, { keyword, statement: this.#statement })
   }
 
@@ -410,8 +449,10 @@ class Walk {
         this.#placeless += 1
         if (node.init?.type === "VariableDeclaration") this.#variables(node.init, "head")
         else this.#maybe(node.init)
+        this.#repeated += 1
         this.#maybe(node.test)
         this.#maybe(node.update)
+        this.#repeated -= 1
         this.#placeless -= 1
         this.#loopBody(node.body)
         this.#close()
@@ -429,12 +470,16 @@ class Walk {
         this.#close()
         break
       case "WhileStatement":
+        this.#repeated += 1
         this.#expression(node.test)
+        this.#repeated -= 1
         this.#body(node.body)
         break
       case "DoWhileStatement":
         this.#body(node.body)
+        this.#repeated += 1
         this.#expression(node.test)
+        this.#repeated -= 1
         break
       case "LabeledStatement":
         this.#body(node.body)
@@ -468,20 +513,21 @@ class Walk {
       case "ExportDefaultDeclaration":
       case "ExportAllDeclaration":
       case "TSExportAssignment":
-        this.#refuse(node, "a session exports every name it binds; this form of `export` means nothing in it")
+        if (this.#isFile) this.#fileExport(node)
+        else this.#refuse(node, "a session exports every name it binds; this form of `export` means nothing in it")
         break
       case "ImportDeclaration":
         if (node.importKind === "type") this.#eraseStatement(node)
-        else
-          this.#refuse(
-            node,
-            "`import` declarations are not supported in this session yet; use a tool or paste the code",
-          )
+        else this.#import(importSite(node), node)
         break
-      case "TSImportEqualsDeclaration":
+      case "TSImportEqualsDeclaration": {
+        const site = requireSite(node)
         if (node.importKind === "type") this.#eraseStatement(node)
-        else this.#transformer(node)
+        else if (site === undefined) this.#transformer(node)
+        else if (this.#isFile) this.#edits.replace(node.start, node.start + "import".length, "const")
+        else this.#import(site, node)
         break
+      }
       case "TSEnumDeclaration":
       case "TSModuleDeclaration":
         if (node.declare || (node.type === "TSModuleDeclaration" && isTypeOnly(node))) this.#eraseStatement(node)
@@ -522,12 +568,47 @@ class Walk {
 
   #exportNamed(node: Extract<Node, { type: "ExportNamedDeclaration" }>): void {
     if (node.exportKind === "type" && node.declaration === null) this.#eraseStatement(node)
+    else if (this.#isFile) this.#fileExportNamed(node)
     else if (node.declaration === null) {
       if (node.source !== null) this.#refuse(node, "a session cannot re-export; import the module and use its names")
       else this.#edits.blank(node.start, node.end, ";")
     } else {
       this.#edits.blank(node.start, node.declaration.start, ";")
       this.#statementNode(node.declaration, "list")
+    }
+  }
+
+  /** The statement goes: its names are made before any statement runs. */
+  #import(site: ImportSite | string, node: Node): void {
+    if (typeof site === "string") return this.#refuse(node, site)
+    this.#result.imports.push(site)
+    if (this.#isFile) return
+    for (const { local } of site.bindings) this.#declareTop(local, "import")
+    this.#eraseStatement(node)
+  }
+
+  // Of a file
+
+  #fileExportNamed({ declaration, source, specifiers }: Extract<Node, { type: "ExportNamedDeclaration" }>): void {
+    if (declaration !== null) return this.#statementNode(declaration, "list")
+    if (source !== null) return
+    for (const { local, exportKind } of specifiers) {
+      if (exportKind !== "type" && local.type === "Identifier")
+        this.#refer(local.name, local.start, local.end, true, false)
+    }
+  }
+
+  #fileExport(node: Node): void {
+    if (node.type === "TSExportAssignment") {
+      this.#edits.replace(node.start, node.expression.start, "module.exports=")
+      this.#expression(node.expression)
+    } else if (node.type === "ExportAllDeclaration") {
+      if (node.exportKind === "type") this.#eraseStatement(node)
+    } else if (node.type === "ExportDefaultDeclaration") {
+      const { declaration } = node
+      if (declaration.type === "TSInterfaceDeclaration" || declaration.type === "TSDeclareFunction")
+        this.#eraseStatement(node)
+      else this.#statementNode(declaration, "list")
     }
   }
 
@@ -698,6 +779,7 @@ class Walk {
   #expression(node: Node): void {
     switch (node.type) {
       case "Identifier":
+        if (node.name.startsWith("$$_") && this.#helper(node)) break
         this.#refer(node.name, node.start, node.end, true, false)
         break
       case "Literal":
@@ -788,6 +870,16 @@ class Walk {
     }
   }
 
+  #helper({ name, start, end }: Extract<Node, { type: "Identifier" }>): boolean {
+    if (name === loweredName) this.#result.helpers.push({ start, end, how: "lowered" })
+    else if (name === usingName || name === usingAwaitName) {
+      this.#result.helpers.push({ start, end, how: "using" })
+      this.#result.usesResources = true
+      this.#result.isAsync ||= name === usingAwaitName
+    } else return false
+    return true
+  }
+
   #children(node: Node): void {
     const keys = childKeys.get(node.type)
     if (keys === undefined) return
@@ -855,7 +947,7 @@ class Walk {
       this.#refer(value.name, value.start, value.end, true, false).isShorthand = true
       return
     }
-    const key = node.computed ? undefined : keyName(node.key)
+    const key = node.computed && node.key.type !== "Literal" ? undefined : keyName(node.key)
     if (value.type === "FunctionExpression" && (node.method || node.kind !== "init")) {
       // A method's `__proto__` is a property, what we would write for it is not; and a computed key is not known before it runs.
       const isBound = key === undefined || key === "__proto__"
@@ -925,6 +1017,7 @@ class Walk {
       if (isBlock) this.#list(body.body)
       else this.#expression(body)
       this.#close()
+      if (isArrow && isBlock) this.#endArrow(node.end)
     }
     this.#functionDepth -= 1
     this.#varScope = outerVars
@@ -932,6 +1025,12 @@ class Walk {
     this.#close()
     this.#fn = outerFunction
     return site
+  }
+
+  /** An arrow's block can be followed by nothing that calls it or goes on with it, so a statement ends there; what we put around it could be. */
+  #endArrow(end: number): void {
+    continuation.lastIndex = end
+    if (continuation.test(this.#edits.source)) this.#edits.terminate(end)
   }
 
   #parameter(node: Node): void {
@@ -950,20 +1049,33 @@ class Walk {
   #class(node: Class): void {
     this.#decorators(node)
     eraseClass(this.#edits, node)
+    const outer = this.#fn
+    const kind = { isArrow: false, canSuspend: false, isBound: this.#placeless > 0 }
+    const site = new FunctionSite("class", node, kind, this.#scope, outer, this.#statement)
+    const made = classSiteOf(node, site)
+    site.made = made
+    // Its keys are kept in a variable of the activation it is made in.
+    if (made.keys.length > 0 && this.#repeated > 0) site.isBound = true
+    this.#result.functions.push(site)
+    this.#result.classes.push(made)
+    this.#fn = site
     this.#open("class", node.start)
     if (node.id !== null) this.#scope.declareConstant(node.id.name)
+    this.#fn = outer
     this.#placeless += 1
     if (node.superClass !== null) this.#expression(node.superClass)
     this.#placeless -= 1
-    const site = classSiteOf(node)
-    if (site !== undefined) this.#result.classes.push(site)
-    this.#classes.push({ names: privateNamesOf(node), fn: this.#fn })
-    for (const member of node.body.body) this.#member(member)
+    this.#classes.push({ names: privateNamesOf(node), site })
+    const repeated = this.#repeated
+    this.#repeated = 0
+    for (const member of node.body.body) this.#member(member, site)
+    this.#repeated = repeated
     this.#classes.pop()
     this.#close()
+    this.#fn = outer
   }
 
-  #member(node: Node): void {
+  #member(node: Node, site: FunctionSite): void {
     this.#decorators(node)
     const outerEnd = this.#statementEnd
     this.#statementEnd = node.end
@@ -971,6 +1083,7 @@ class Walk {
       this.#statementEnd = outerEnd
       return
     }
+    this.#fn = site
     if (node.type === "StaticBlock") {
       const at = this.#edits.source.indexOf("{", node.start + "static".length) + 1
       this.#inner(node, "static", { how: "block", at, end: node.end - 1 }, () => {
@@ -985,9 +1098,11 @@ class Walk {
       if (node.type === "AccessorProperty")
         this.#refuse(node, "`accessor` fields are not supported in this session yet")
       if (node.computed) {
+        this.#fn = site.outer
         this.#placeless += 1
         this.#expression(node.key)
         this.#placeless -= 1
+        this.#fn = site
       } else if (node.key.type === "PrivateIdentifier") this.#result.privateNames.add(this.#statement)
       const { value } = node
       if (value !== null) {
@@ -1036,40 +1151,134 @@ function privateNamesOf(node: Class): ReadonlySet<string> {
   return names
 }
 
-/** What a class with private instance members needs to be known for; `undefined` for any other. */
-function classSiteOf(node: Class): ClassSite | undefined {
+function classSiteOf(node: Class, owner: FunctionSite): ClassSite {
+  const { superClass } = node
   const site: ClassSite = {
     at: node.body.start + 1,
-    isDerived: node.superClass !== null,
+    site: owner,
+    heritage: superClass === null ? undefined : { start: superClass.start, end: superClass.end },
+    keys: [],
+    statics: [],
+    staticNames: [],
+    isDerived: superClass !== null,
     names: [],
     brand: "",
     constructorAt: -1,
     isOpen: true,
+    mayReturn: false,
+    privateShape: "",
+    publicFields: [],
     fields: [],
   }
   for (const member of node.body.body) {
+    if (member.type === "StaticBlock") site.statics.push({ start: member.start, end: member.end, keep: ";" })
     if (member.type !== "MethodDefinition" && member.type !== "PropertyDefinition") continue
+    if (member.type === "PropertyDefinition" ? member.declare === true : isBodiless(member.value)) continue
+    const { key, start, end } = member
+    if (member.static && member.type === "PropertyDefinition") {
+      const isPrivate = key.type === "PrivateIdentifier"
+      if (isPrivate) site.staticNames.push(key.name)
+      site.statics.push({ start, end, keep: isPrivate ? `static #${key.name};` : ";" })
+    } else if (member.computed && key.type !== "Literal") site.keys.push({ start: key.start, end: key.end })
     if (member.static) continue
-    const { key } = member
+    const isMethod = member.type === "MethodDefinition"
     if (key.type === "PrivateIdentifier") {
       if (site.brand === "") site.brand = key.name
+      site.privateShape += `#${key.name}${isMethod ? ` ${member.kind}` : ""};`
       if (member.type === "PropertyDefinition") site.names.push(key.name)
     }
     if (member.type === "PropertyDefinition") {
       const { value } = member
+      const plain = member.computed || key.type === "PrivateIdentifier" ? undefined : keyName(key)
+      if (plain !== undefined) {
+        site.publicFields.push({ name: plain, start, end, isFillable: value !== null && isFillable(value) })
+      }
       if (value === null) continue
       const isNamed = isAnonymousFunction(value) && bareValue(value).type === "ClassExpression"
       const name = isNamed && !member.computed ? keyName(key) : undefined
       site.fields.push({ start: value.start, end: value.end, name })
     } else if (member.type === "MethodDefinition" && member.kind === "constructor" && member.value.body !== null) {
       site.constructorAt = member.value.body.start + 1
+      site.mayReturn = hasReturn(member.value.body)
       site.isOpen = member.value.params.every(isPlainParameter)
+      for (const parameter of member.value.params) {
+        if (parameter.type !== "AssignmentPattern" || parameter.left.type !== "Identifier") continue
+        const { left, right } = parameter
+        site.fields.push({
+          start: right.start,
+          end: right.end,
+          name: isAnonymousFunction(right) ? left.name : undefined,
+        })
+      }
     }
   }
-  return site.brand === "" ? undefined : site
+  return site
+}
+
+/** Whether an initialiser is a literal or a function: making it runs nothing. */
+function isFillable(value: Node): boolean {
+  const node = bareExpression(value)
+  switch (node.type) {
+    case "Literal":
+    case "FunctionExpression":
+    case "ArrowFunctionExpression":
+      return true
+    case "TemplateLiteral":
+      return node.expressions.length === 0
+    case "UnaryExpression":
+      return (node.operator === "void" || node.operator === "-") && bareExpression(node.argument).type === "Literal"
+    case "Identifier":
+      return node.name === "undefined"
+    case "ArrayExpression":
+      return node.elements.every(
+        (element) => element !== null && element.type !== "SpreadElement" && isFillable(element),
+      )
+    case "ObjectExpression":
+      return node.properties.every(
+        (property) =>
+          property.type === "Property" &&
+          (!property.computed || property.key.type === "Literal") &&
+          (property.method || property.kind !== "init" || isFillable(property.value)),
+      )
+    default:
+      return false
+  }
+}
+
+function bareExpression(node: Node): Node {
+  let inner = node
+  while (
+    inner.type === "ParenthesizedExpression" ||
+    inner.type === "TSAsExpression" ||
+    inner.type === "TSSatisfiesExpression" ||
+    inner.type === "TSNonNullExpression" ||
+    inner.type === "TSTypeAssertion"
+  )
+    inner = inner.expression
+  return inner
+}
+
+/** Whether code returns something, functions inside it aside. */
+function hasReturn(node: Node): boolean {
+  if (node.type === "ReturnStatement") return node.argument !== null
+  if (node.type === "FunctionExpression" || node.type === "FunctionDeclaration" || node.type === "ClassDeclaration")
+    return false
+  if (node.type === "ArrowFunctionExpression" || node.type === "ClassExpression") return false
+  for (const key of childKeys.get(node.type) ?? []) {
+    const child = (node as unknown as Record<string, Node | (Node | null)[] | null | undefined>)[key]
+    if (child === null || child === undefined) continue
+    for (const each of Array.isArray(child) ? child : [child]) if (each !== null && hasReturn(each)) return true
+  }
+  return false
+}
+
+/** An overload signature or an optional method. */
+function isBodiless(node: Node | null): boolean {
+  return node !== null && "body" in node && node.body === null
 }
 
 function isPlainParameter(node: Node): boolean {
+  if (node.type === "AssignmentPattern") return node.left.type === "Identifier"
   return node.type === "Identifier" || (node.type === "RestElement" && node.argument.type === "Identifier")
 }
 
@@ -1088,9 +1297,18 @@ function isNameInside(node: Node): boolean {
   return inner.type === "Identifier"
 }
 
+/** Without parentheses and types: these do not keep a function from getting the name of its place. */
 function bareValue(node: Node): Node {
   let inner = node
-  while (inner.type === "ParenthesizedExpression") inner = inner.expression
+  while (
+    inner.type === "ParenthesizedExpression" ||
+    inner.type === "TSAsExpression" ||
+    inner.type === "TSSatisfiesExpression" ||
+    inner.type === "TSNonNullExpression" ||
+    inner.type === "TSTypeAssertion"
+  ) {
+    inner = inner.expression
+  }
   return inner
 }
 

@@ -6,7 +6,7 @@
 // | a definition or read-only local, at statement level | a `const` of the same name made from its cell at the start: no edit |
 // | a local that no closure captures | a real `let`, written back when the eval ends: no edit |
 // | a name of a fresh realm's global object | itself |
-// | everything else | its cell: `$$_x.v` to read, `$$_x.w` to write, `$$_x.t` for `typeof` |
+// | an imported name, everything else | its cell: `$$_x.v` to read, `$$_x.w` to write, `$$_x.t` for `typeof` |
 //
 // A cell's `v` is plain data while the name is bound, so a read costs a load; writes go through `w`, which knows read-only names and
 // dead zones, makes session locals and keeps the list of what an eval changed.
@@ -15,7 +15,7 @@ import type { Candidate } from "./definition.ts"
 import { insertMark } from "./closures.ts"
 import type { Analysis, Reference, VariableSite } from "./scope.ts"
 
-export type NameKind = "local" | "readonly" | "definition"
+export type NameKind = "local" | "readonly" | "definition" | "import"
 
 /** What the compiler asks about a session's names. */
 export interface NameTable {
@@ -234,7 +234,7 @@ export class Transform {
     const own = this.#plan.own.get(name)
     if (own !== undefined) return this.isBoundAtStart(own) && !use.writes ? "read" : undefined
     const keyword = this.#analysis.declared.get(name)?.keyword
-    if (keyword === "function" || keyword === "class") return undefined
+    if (keyword === "function" || keyword === "class" || keyword === "import") return undefined
     // The dependents of a definition that becomes a local read it through its cell from now on.
     if (keyword !== undefined && this.#names.kind(name) === "definition") return undefined
     const kind = keyword === undefined ? this.#names.kind(name) : undefined

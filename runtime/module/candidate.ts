@@ -2,7 +2,7 @@
 //
 // Nothing here waits or runs: whoever builds a candidate has it checked and made (`session/changes.ts`), and puts it in force.
 import type { DefinitionRecord, ModuleDeclaration, WrapperRecord } from "../wire/schema.ts"
-import { isSame, memberOf } from "./definitions.ts"
+import { hasSameTexts, memberOf } from "./definitions.ts"
 import type { Definitions } from "./definitions.ts"
 import { reachedWithin } from "./graph.ts"
 
@@ -102,7 +102,7 @@ export function buildCandidate(
       (before.isData === true) !== (record.isData === true)
     )
       changed.push(record)
-    else if (!isSame(before, record)) rewritten.push({ ...before, source: record.source })
+    else if (!hasSameTexts(before, record)) rewritten.push({ ...before, source: record.source })
   }
   const { graph } = definitions
   const keys = [...changed.map(({ name }) => name), ...removed]

@@ -106,7 +106,7 @@ export class Definitions {
     const undo: [string, DefinitionRecord | undefined][] = []
     for (const [key, before] of this.#before ?? []) {
       const now = this.#records.get(key)
-      if (isSame(before, now)) continue
+      if (hasSameTexts(before, now)) continue
       undo.push([key, before])
       if (before?.source !== now?.source) {
         const change: RevisionChange = { op: now === undefined ? "remove" : "set", key, kind: (now ?? before)!.kind }
@@ -132,7 +132,7 @@ export function memberOf({ name, digest, wrappers = [] }: DefinitionRecord): str
 }
 
 /** Whether two records have the same texts. */
-export function isSame(a: DefinitionRecord | undefined, b: DefinitionRecord | undefined): boolean {
+export function hasSameTexts(a: DefinitionRecord | undefined, b: DefinitionRecord | undefined): boolean {
   if (a === undefined || b === undefined) return a === b
   const textsOf = ({ source, wrappers = [] }: DefinitionRecord): string[] => [
     source,

@@ -24,6 +24,8 @@ export interface ServeContext {
   readonly limits: Limits
   /** Live sessions that the client may have opened or used. Default: as many as the nacre. */
   readonly sessionsMax?: number
+  /** Profiles of sessions that the client may open or use. Default: all. */
+  readonly profiles?: readonly string[]
   /** Where a client can come back to on another way: its name for that, and what does it. */
   readonly resumable?: {
     readonly id: string
@@ -108,9 +110,11 @@ export class Connection {
   initialize(params: Initialize): object {
     if (this.#state !== "new")
       throw new NacreError("invalid_request", "initialize: this connection has been initialized.")
+    this.admitProfile(params.profile)
     this.#state = "initialized"
     this.#own = { kind: "repl", ...openOptions(params) }
     if (params.session !== undefined) this.#own.id = params.session
+    else this.#own.profile ??= "standard"
     if (params.workspace !== undefined) this.#own.workspace = params.workspace
     this.#events = params.events ?? "own"
     // A system that cannot start is told to whoever needs it.
@@ -151,6 +155,14 @@ export class Connection {
       )
     }
     return resumable.resume(params)
+  }
+
+  /** Throws `unsupported` for a session of a profile that this client may not use. */
+  admitProfile(profile: string | undefined): void {
+    const { profiles } = this.#context
+    if (profiles === undefined || profile === undefined || profiles.includes(profile)) return
+    const message = `This server lets its clients use sessions of profile ${profiles.join(", ")}, not ${profile}.`
+    throw new NacreError("unsupported", message)
   }
 
   /** Throws `session_limit` when the client has its maximum of live sessions. */
@@ -305,7 +317,10 @@ export class Connection {
         throw new NacreError("session_not_found", `There is no session '${id}'; open it with sessions/open.`)
       }
       if (session === undefined && needs === "opens") session = this.#ownSession = await nacre.open(this.#own)
-      if (session !== undefined) this.use(session)
+      if (session !== undefined) {
+        this.admitProfile(session.profile)
+        this.use(session)
+      }
     }
     return {
       connection: this,

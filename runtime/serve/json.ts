@@ -2,7 +2,7 @@
 //
 // JSON would turn `undefined` and NaN into null, a Map into {}, a Date into a string and a bigint into an exception. A client must not
 // mistake one for the other, so such a value has no `data`: its `text` and `type` say what it is.
-import { inspect } from "node:util"
+import { inspect, types } from "node:util"
 import type { Outcome } from "../session/outcome.ts"
 
 /** Nesting that is followed; deeper values travel as text. JSON parsers of other languages give up at some hundreds. */
@@ -17,7 +17,7 @@ export function isExactJson(value: unknown): boolean {
     if (++parts > partsMax || depth > depthMax) return false
     if (typeof part === "string" || typeof part === "boolean" || part === null) return true
     if (typeof part === "number") return Number.isFinite(part) && !Object.is(part, -0)
-    if (typeof part !== "object") return false
+    if (typeof part !== "object" || types.isProxy(part)) return false
     const prototype: unknown = Object.getPrototypeOf(part)
     const keys = Reflect.ownKeys(part)
     if (Array.isArray(part)) {

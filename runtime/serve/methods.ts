@@ -41,7 +41,33 @@ export const nacreKinds = [
   "host_unavailable",
 ] as const satisfies ErrorKind[]
 /** What a method can fail with when it works on a session, besides. */
-export const sessionKindsOfFailure = ["session_not_found", "session_limit"] as const satisfies ErrorKind[]
+export const sessionKindsOfFailure = [
+  "session_not_found",
+  "session_limit",
+  "unsupported",
+] as const satisfies ErrorKind[]
+
+/** A text that is being written, and a place in it. */
+const writing = {
+  code: { type: "string", max: 1024 * 1024, doc: "The text, which need not be finished. Nothing of it runs." },
+  offset: {
+    type: "integer",
+    min: 0,
+    optional: true,
+    doc: "The place, in UTF-16 units from its begin; default its end.",
+  },
+} as const satisfies Fields
+
+const range = {
+  start: { type: "integer", doc: "Offset in the text." },
+  end: { type: "integer", doc: "Offset after it." },
+} as const satisfies Fields
+
+const check = {
+  oneOf: ["types", "syntax"],
+  optional: true,
+  doc: "What is checked before code runs. With `types`, code with type mistakes ends as `invalid`.",
+} as const
 
 const opening = {
   kind: {
@@ -49,7 +75,17 @@ const opening = {
     optional: true,
     doc: "What it is for. `repl` and `ide` sessions have no time limit for an eval.",
   },
-  profile: { oneOf: profiles, optional: true, doc: 'What its code may call; default "standard".' },
+  profile: {
+    oneOf: profiles,
+    optional: true,
+    doc: 'What its code may call; default "standard". Only "full" can import.',
+  },
+  directory: {
+    type: "string",
+    max: 4096,
+    optional: true,
+    doc: "Where what its code imports is looked for from; by default the server's working directory.",
+  },
   graceMs: {
     ...milliseconds,
     optional: true,
@@ -61,6 +97,7 @@ const opening = {
     optional: true,
     doc: "Milliseconds an eval may take unless it says otherwise; null for none.",
   },
+  check,
 } as const satisfies Fields
 
 const table = {
@@ -155,6 +192,7 @@ const table = {
       code: { type: "string", doc: "The source text." },
       file: { type: "string", max: 4096, optional: true, doc: "Its name in error positions; default the eval's id." },
       line: { type: "integer", min: 1, optional: true, doc: "The number of its first line; default 1." },
+      check,
       atomic,
       nested: {
         type: "string",
@@ -175,6 +213,7 @@ const table = {
       if (params.file !== undefined) options.file = params.file
       if (params.line !== undefined) options.line = params.line
       if (params.atomic !== undefined) options.atomic = params.atomic
+      if (params.check !== undefined) options.check = params.check
       const data = params.data ?? true
       const { nested: evalId } = params
       if (evalId === undefined) return outcomeJson(await session.eval(params.code, options), { data })
@@ -231,7 +270,7 @@ const table = {
   }),
 
   outcome: method({
-    doc: "The outcome of a recent eval, for a client that lost the answer. The last 16 of a session are kept while it is active.",
+    doc: "The outcome of a recent eval, for a client that lost the answer. The last 4 of a session are kept while it is active.",
     params: { evalId: { type: "string", doc: "The eval." } },
     result: { fields: outcome },
     fails: ["session_not_found", "eval_not_found"],
@@ -261,6 +300,78 @@ const table = {
       // The parser is native and takes a while to load: only for those who ask.
       const { completeness } = await import("../language/completeness.ts")
       return completeness(code)
+    },
+  }),
+
+  complete: method({
+    doc: "Names that may stand at a place of a text that is being written: those of the session, of its workspace and of the language, or the members of what stands before a dot. Answers while evals run.",
+    params: writing,
+    result: {
+      fields: {
+        ...range,
+        items: {
+          list: {
+            fields: {
+              name: { type: "string", doc: "What to write from `start` to `end`." },
+              kind: { type: "string", doc: "`function`, `const`, `local`, `property`, `keyword`, …" },
+            },
+          },
+          doc: "Those of the session first.",
+        },
+        isCut: { type: "boolean", doc: "There are more." },
+      },
+    },
+    fails: ["checker_unavailable", "overloaded", "source_too_large"],
+    needs: "opens",
+    handle: ({ code, offset }, { session, request }) =>
+      session.complete(code, offset ?? code.length, { signal: request.signal }),
+  }),
+
+  inspect: method({
+    doc: "What stands at a place of a text: the declaration of the name there, and what the call around it takes. Answers while evals run.",
+    params: writing,
+    result: {
+      fields: {
+        name: {
+          fields: {
+            ...range,
+            text: { type: "string", doc: "Its declaration." },
+            documentation: { type: "string", doc: "May be empty." },
+          },
+          optional: true,
+          doc: "Missing when no name stands there.",
+        },
+        calls: {
+          list: {
+            fields: {
+              text: { type: "string", doc: "The whole signature." },
+              documentation: { type: "string", doc: "May be empty." },
+              parameters: {
+                list: {
+                  fields: {
+                    text: { type: "string", doc: "Its declaration." },
+                    documentation: { type: "string", doc: "May be empty." },
+                  },
+                },
+                doc: "In their order.",
+              },
+            },
+          },
+          doc: "Signatures of the call around the place; empty when there is none.",
+        },
+        active: { type: "integer", doc: "Which of `calls` fits what is written so far." },
+        parameter: { type: "integer", doc: "Which of its parameters is being written." },
+      },
+    },
+    fails: ["checker_unavailable", "overloaded", "source_too_large"],
+    needs: "opens",
+    handle: async ({ code, offset = code.length }, { session, request }) => {
+      const options = { signal: request.signal }
+      const [name, { items: calls, active, parameter }] = await Promise.all([
+        session.inspect(code, offset, options),
+        session.signature(code, offset, options),
+      ])
+      return name === undefined ? { calls, active, parameter } : { name, calls, active, parameter }
     },
   }),
 
@@ -329,7 +440,9 @@ const table = {
       if (isolation !== undefined) options.isolation = isolation
       if (idleMs !== undefined && idleMs !== null) options.idleMs = idleMs
       connection.admitSession()
+      connection.admitProfile(options.profile)
       const session = await nacre.open(options)
+      connection.admitProfile(session.profile)
       connection.use(session)
       return infoOf(session)
     },
@@ -460,6 +573,8 @@ export const notifications = {
           "session.stray",
           "host.started",
           "host.lost",
+          "checker.started",
+          "checker.lost",
           "actor.crashed",
           "waiting",
         ],
@@ -490,8 +605,8 @@ export const notifications = {
       },
       commit: { type: "integer", optional: true, doc: "Of `bindings.changed`: the session's commit after it." },
       host: { type: "string", optional: true, doc: "Of `host.*`." },
-      pid: { type: "integer", optional: true, doc: "Of `host.*`." },
-      because: { type: "string", optional: true, doc: "Of `host.lost` and `bindings.changed`: why." },
+      pid: { type: "integer", optional: true, doc: "Of `host.*` and `checker.*`." },
+      because: { type: "string", optional: true, doc: "Of `*.lost` and `bindings.changed`: why." },
       actor: { type: "string", optional: true, doc: "Of `actor.crashed`." },
       message: { type: "string", optional: true, doc: "Of `actor.crashed`." },
       requests: { type: "integer", optional: true, doc: "Of `waiting`: how many are under way." },
@@ -522,7 +637,9 @@ export function openOptions(given: FieldsOf<typeof opening>): OpenOptions {
   const options: OpenOptions = {}
   if (given.kind !== undefined) options.kind = given.kind
   if (given.profile !== undefined) options.profile = given.profile
+  if (given.directory !== undefined) options.directory = given.directory
   if (given.principal !== undefined) options.principal = given.principal
+  if (given.check !== undefined) options.check = given.check
   if (given.graceMs !== undefined) options.graceMs = given.graceMs ?? Infinity
   if (given.evalTimeoutMs !== undefined) options.evalTimeoutMs = given.evalTimeoutMs ?? Infinity
   return options

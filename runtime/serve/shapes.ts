@@ -3,7 +3,7 @@ import type { RejectionKind } from "../module/candidate.ts"
 import { sessionKinds } from "../session/session.ts"
 import type { Field, Fields } from "./schema.ts"
 
-export const profiles = ["minimal", "standard"] as const
+export const profiles = ["minimal", "standard", "full"] as const
 
 const strings = { list: { type: "string" } } as const
 
@@ -91,7 +91,11 @@ export const outcome = {
     },
     doc: "Queued writes that could not be applied.",
   },
-  stale: { ...strings, doc: "Bindings that hold a copy of a definition which has changed." },
+  stale: {
+    ...strings,
+    doc: "Bindings that hold a copy of a definition which has changed, or instances of a class that was declared again and that could not move to it, with the reason.",
+  },
+  reloaded: { ...strings, doc: "Imported names whose files had changed when a new realm imported them again." },
   lost: { ...strings, doc: "Bindings whose values went with a process." },
   ephemeral: { ...strings, doc: "Bindings that only a process holds; they are lost when it ends." },
   abandoned: {

@@ -27,6 +27,8 @@ export interface ServeOptions {
   port?: number
   /** Origins of pages that may connect, such as "https://notes.example". Default: none; what is no browser sends no origin. */
   origins?: readonly string[]
+  /** Profiles of sessions that clients may open or use. Default `minimal` and `standard`: `full` is this machine's files and network. */
+  profiles?: readonly string[]
   /** Milliseconds in which a client whose socket broke may come back. Default 30 s. */
   graceMs?: number
   /** Clients at once, with or without a socket. Default 64: each may cost some megabytes. */
@@ -56,6 +58,7 @@ const optionNames: readonly (keyof ServeOptions)[] = [
   "host",
   "port",
   "origins",
+  "profiles",
   "graceMs",
   "clientsMax",
   "sessionsPerClientMax",
@@ -123,6 +126,7 @@ class WebSocketServe implements Served {
       host: "127.0.0.1",
       port: 0,
       origins: [],
+      profiles: ["minimal", "standard"],
       graceMs: 30_000,
       clientsMax: 64,
       sessionsPerClientMax: 1_000,
@@ -269,11 +273,12 @@ class WebSocketServe implements Served {
   #newClient(socket: WebSocket): Client {
     const id = `con_${nanoid(21)}`
     const link = new Link(socket)
-    const { onInternal, sessionsPerClientMax } = this.#options
+    const { onInternal, sessionsPerClientMax, profiles } = this.#options
     const connection = new Connection(link, {
       nacre: Promise.resolve(this.#nacre),
       limits: this.#nacre.limits,
       sessionsMax: sessionsPerClientMax,
+      profiles,
       resumable: { id, resume: (params) => this.#resume(client, params) },
       ...(onInternal === undefined ? {} : { onInternal }),
     })
@@ -382,13 +387,15 @@ function checkOptions(options: ServeOptions): void {
   const expect = (isFine: boolean, name: string, what: string): void => {
     if (!isFine) throw new NacreError("invalid_options", `${name} of serve must be ${what}.`)
   }
-  const { token, host, port, origins, clientsMax, sessionsPerClientMax } = options
+  const { token, host, port, origins, profiles, clientsMax, sessionsPerClientMax } = options
   const isToken = typeof token === "string" && token.length >= tokenMin && /^[\w.~+/=-]+$/.test(token)
   expect(isToken, "token", `at least ${tokenMin} letters, digits or characters of -._~+/=`)
   expect(host === undefined || (typeof host === "string" && host !== ""), "host", "a name or an address")
   expect(port === undefined || (Number.isInteger(port) && port >= 0 && port < 65_536), "port", "a number below 65536")
   const isList = Array.isArray(origins) && origins.every((it) => typeof it === "string")
   expect(origins === undefined || isList, "origins", "a list of origins, such as https://notes.example")
+  const areProfiles = Array.isArray(profiles) && profiles.every((it) => typeof it === "string")
+  expect(profiles === undefined || areProfiles, "profiles", "a list of profiles, such as minimal, standard")
   for (const [name, value] of Object.entries({ clientsMax, sessionsPerClientMax })) {
     expect(value === undefined || (Number.isInteger(value) && value > 0), name, "a positive whole number")
   }

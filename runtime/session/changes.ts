@@ -10,10 +10,12 @@ import { buildCandidate, declaredBy, isRejection, touches, withWrappers } from "
 import type { Candidate, Diagnostic, Rejection } from "../module/candidate.ts"
 import type { RevisionRecord } from "../module/revision.ts"
 import type { ChangeEnd } from "../shell/aside.ts"
-import type { Shell } from "../shell/shell.ts"
+import type { EvalOptions, Shell } from "../shell/shell.ts"
+import type { CheckedSet, SessionChecks } from "./checks.ts"
+import type { Outcome } from "./outcome.ts"
 import { Definitions } from "../module/definitions.ts"
 import type { ChangeAnswer, ChangeRequest, DefinitionRecord, ModuleDeclaration, WrapperRecord } from "../wire/schema.ts"
-import { commitChange, differenceTo, hasChangedData, historySince } from "./state.ts"
+import { commitChange, copyState, differenceTo, hasChangedData, historySince, loseRealm } from "./state.ts"
 import type { SessionState } from "./state.ts"
 
 export interface Change {
@@ -26,6 +28,8 @@ export interface Change {
   /** On whose behalf, instead of the session's principal; for the record. */
   principal?: string
   reason?: string
+  /** Whether types are checked, too; default "types" unless the session was opened with another level. */
+  check?: "types" | "syntax"
   /** What to do when a definition that must be made again holds other data than its declaration makes. Default "reject". */
   onDataLoss?: "reject" | "rebuild"
   /** Name and first line of the source in positions. */
@@ -45,6 +49,14 @@ export interface Proposed {
   reinstantiated: string[]
   /** What of the submission is left to run after it has been committed; `submit` does so. */
   statements?: string
+}
+
+/** Committed, with what is left to run. */
+interface Submitted extends Committed {
+  readonly id: string
+  readonly statements: string | undefined
+  /** What has run has bound these names. */
+  readonly learn: (names: readonly string[]) => void
 }
 
 const exportFormat = "nacre-revision/1"
@@ -85,7 +97,7 @@ export interface Rejected {
 /** Kinds of definitions that nothing can be put around. */
 const unwrappable: ReadonlySet<string> = new Set(["type", "interface", "enum", "namespace", "import"])
 
-export interface WrapChange extends Pick<Change, "parent" | "principal" | "reason" | "onDataLoss"> {
+export interface WrapChange extends Pick<Change, "parent" | "principal" | "reason" | "check" | "onDataLoss"> {
   /** The definition. */
   name: string
   /** What the wrapper is called among those of the definition. */
@@ -101,6 +113,8 @@ const changeNames: readonly (keyof Change)[] = [
   "parent",
   "principal",
   "reason",
+  "check",
+  "check",
   "onDataLoss",
   "file",
   "line",
@@ -121,6 +135,10 @@ interface Open {
   readonly rewraps?: { name: string; become: (wrappers: readonly WrapperRecord[]) => WrapperRecord[] }
   parent: number
   candidate: Candidate
+  /** What it was made of when it was proposed. */
+  made?: ChangeAnswer
+  /** What a check of the candidate has found. */
+  checked?: CheckedSet
 }
 
 /** What it needs of its session. */
@@ -129,6 +147,9 @@ export interface ChangesContext {
   readonly principal: string | undefined
   readonly state: SessionState
   readonly candidatesMax: number
+  /** The session's level. */
+  readonly check: "types" | "syntax" | undefined
+  readonly checks: () => SessionChecks
   ready(): Shell | Promise<Shell>
 }
 
@@ -145,6 +166,8 @@ export class SessionChanges {
     const open = await this.#prepare(change, "submit")
     if ("kind" in open) return this.#rejected(open)
     const { id, candidate, statements, parent } = open
+    const wrong = await this.#check(open)
+    if (wrong !== undefined) return this.#rejected(wrong)
     // Its place is taken from now on: the limit holds for those that are on their way, too.
     this.#open.set(id, open)
     const made = await this.#make(open, () => undefined)
@@ -152,6 +175,7 @@ export class SessionChanges {
       this.#open.delete(id)
       return this.#rejected(made)
     }
+    open.made = made.answer
     const changed = candidate.changed.map(({ name }) => name)
     const reinstantiated = made.answer.made.filter((name) => !changed.includes(name))
     const removed = [...candidate.removed]
@@ -161,20 +185,19 @@ export class SessionChanges {
   }
 
   /** `propose` and `commit` in one. Without a parent it is meant for whatever stands when its turn comes. */
-  async submit(change: Change): Promise<(Committed & { id: string; statements?: string | undefined }) | Rejected> {
+  async submit(change: Change): Promise<Submitted | Rejected> {
     const open = await this.#prepare(change, "submit")
     if ("kind" in open) return this.#rejected(open)
     const committed = await this.#commit(open, change.parent === undefined ? "any" : "none")
-    return committed.status === "rejected" ? committed : { ...committed, id: open.id, statements: open.statements }
+    if (committed.status === "rejected") return committed
+    const { id, statements } = open
+    return { ...committed, id, statements, learn: (names) => open.checked?.learn(names) }
   }
 
   /** Puts a candidate in force. With `rebase` it may be built again on a revision that has not touched what it rests on. */
   async commit(id: string, { rebase = false }: { rebase?: boolean } = {}): Promise<Committed | Rejected> {
     const open = this.#open.get(id)
-    if (open === undefined) {
-      const message = `Session '${this.#context.id}' has no candidate '${id}'; it may have been committed or abandoned.`
-      throw new NacreError("candidate_not_found", message)
-    }
+    if (open === undefined) throw this.#notFound(id)
     this.#open.delete(id)
     return this.#commit(open, rebase ? "untouched" : "none")
   }
@@ -191,8 +214,11 @@ export class SessionChanges {
         const candidate = this.#build(open)
         if (isRejection(candidate)) return this.#rejected(candidate)
         open.candidate = candidate
+        delete open.checked
         open.parent = state.revision
       }
+      const wrong = await this.#check(open)
+      if (wrong !== undefined) return this.#rejected(wrong)
       let committed: Committed | undefined
       const made = await this.#make(open, (answer) => {
         committed = this.#publish(open, answer)
@@ -218,6 +244,42 @@ export class SessionChanges {
     const open: Omit<Open, "candidate"> = { id: `chg_${nanoid(12)}`, change, ...read, cause, parent }
     const candidate = this.#build(open)
     return isRejection(candidate) ? candidate : { ...open, candidate }
+  }
+
+  /** Asks the checker, where types are to be checked; gives what is wrong. */
+  async #check(open: Open): Promise<Rejection | undefined> {
+    const { change, cause, candidate, checked } = open
+    // What was in force once, here or elsewhere, comes back as it was.
+    if (checked !== undefined || cause === "restore" || cause === "import") return undefined
+    if ((change.check ?? this.#context.check ?? "types") === "syntax") return undefined
+    const { definitions } = this.#context.state
+    const { changed, rewritten, removed, dependents } = candidate
+    const records = [...changed, ...rewritten]
+    const wrapped = records.filter((it) => it.wrappers !== undefined)
+    for (const name of dependents) {
+      const record = definitions.get(name)
+      if (record?.wrappers !== undefined && records.every((it) => it.name !== name)) wrapped.push(record)
+    }
+    const { statements = "" } = open
+    const found = await this.#context.checks().checkChange({ changed: records, removed, wrapped, statements })
+    if (found.diagnostics.length === 0) {
+      open.checked = found
+      return undefined
+    }
+    const { file = open.id, line = 1 } = change
+    const diagnostics = found.diagnostics.map(({ key, code, message, start, record }): Diagnostic => {
+      const source = record?.source ?? statements
+      const at = positionIn(source, start)
+      const first = record ?? { file, line, column: 1 }
+      const place = {
+        file: first.file,
+        line: first.line + at.line - 1,
+        column: at.line === 1 ? first.column + at.column - 1 : at.column,
+      }
+      return key === undefined ? { message, code, ...place } : { key, message, code, ...place }
+    })
+    const keys = [...new Set(diagnostics.flatMap(({ key }) => key ?? []))]
+    return { kind: "check_failed", message: diagnostics[0]!.message, diagnostics, keys }
   }
 
   #build({ id, change, declarations, restores, rewraps }: Omit<Open, "candidate">): Candidate | Rejection {
@@ -307,8 +369,9 @@ export class SessionChanges {
     become: (wrappers: readonly WrapperRecord[]) => WrapperRecord[],
   ): Promise<Committed | Rejected> {
     const { state } = this.#context
-    const { name, parent = state.revision, principal, reason, onDataLoss } = change
+    const { name, parent = state.revision, principal, reason, check, onDataLoss } = change
     const facts: Change = {}
+    if (check !== undefined) facts.check = check
     if (principal !== undefined) facts.principal = principal
     if (reason !== undefined) facts.reason = reason
     if (onDataLoss !== undefined) facts.onDataLoss = onDataLoss
@@ -417,6 +480,23 @@ export class SessionChanges {
     return this.#commit(open, "none")
   }
 
+  /** Runs code as if a candidate were in force, on what the session holds now; nothing of it is kept. */
+  async evaluate(id: string, evalId: string, source: string, options: EvalOptions): Promise<Outcome> {
+    const open = this.#open.get(id)
+    if (open?.made === undefined) throw this.#notFound(id)
+    const { state, id: session } = this.#context
+    const shell = await this.#context.ready()
+    const { changed, rewritten, removed } = open.candidate
+    const then = copyState(state)
+    loseRealm(then, "it lives in the realm of the session, and this runs in another")
+    commitChange(
+      then,
+      { definitions: [...changed, ...rewritten], removed, ...open.made },
+      { session, cause: open.cause },
+    )
+    return shell.evalAside(evalId, source, options, then)
+  }
+
   /** Forgets a candidate. Gives whether there was one. */
   abandon(id: string): boolean {
     return this.#open.delete(id)
@@ -494,8 +574,13 @@ export class SessionChanges {
     if (change.reason !== undefined) facts.reason = change.reason
     if (restores !== undefined) facts.restored = restores
     const record = commitChange(state, { definitions, removed, ...answer }, { session, cause, ...facts })
+    open.checked?.adopt()
     if (record !== undefined) {
       for (const it of record.changes) {
+        const scheme = open.checked?.schemes.get(it.key)
+        const previousScheme = open.checked?.previousSchemes.get(it.key)
+        if (scheme !== undefined && it.op === "set") it.scheme = scheme
+        if (previousScheme !== undefined) it.previousScheme = previousScheme
         const declaration = open.declarations.find(({ key }) => key === it.key)
         if (declaration === undefined) continue
         const { start, end, line, column } = declaration
@@ -527,6 +612,11 @@ export class SessionChanges {
     })
   }
 
+  #notFound(id: string): NacreError {
+    const message = `Session '${this.#context.id}' has no candidate '${id}'; it may have been committed or abandoned.`
+    return new NacreError("candidate_not_found", message)
+  }
+
   #stale(parent: number): Rejection {
     const { state } = this.#context
     const keys = [...new Set(historySince(state, parent).flatMap(({ changes }) => changes.map(({ key }) => key)))]
@@ -537,6 +627,11 @@ export class SessionChanges {
   #rejected(rejection: Rejection): Rejected {
     return { status: "rejected", revision: this.#context.state.revision, rejection }
   }
+}
+
+function positionIn(text: string, offset: number): { line: number; column: number } {
+  const before = text.slice(0, offset).split(/\r\n|[\n\r\u2028\u2029]/)
+  return { line: before.length, column: before.at(-1)!.length + 1 }
 }
 
 function stopped({ status, because }: ChangeEnd): Rejection {
@@ -596,7 +691,8 @@ function checkChange(change: Change): void {
   for (const name of Object.keys(change)) {
     expect(changeNames.includes(name as keyof Change), name, `one of ${changeNames.join(", ")}`)
   }
-  const { source, remove, parent, principal, reason, onDataLoss, file, line } = change
+  const { source, remove, parent, principal, reason, check, onDataLoss, file, line } = change
+  expect(check === undefined || check === "types" || check === "syntax", "check", '"types" or "syntax"')
   expect(source === undefined || typeof source === "string", "source", "a string")
   expect(
     remove === undefined || (Array.isArray(remove) && remove.every((it) => typeof it === "string")),

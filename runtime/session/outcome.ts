@@ -81,6 +81,8 @@ export interface Outcome {
   /** Queued writes that could not be applied. */
   rejected: { op: string; key: string; kind: string }[]
   stale: string[]
+  /** Imported names whose files had changed when they were imported again in a new realm: they are the new files' now. */
+  reloaded: string[]
   /** Bindings whose values could not be kept when a process ended. */
   lost: string[]
   /** Bindings that hold something which cannot outlive the process: they are lost when it ends. */
@@ -105,6 +107,7 @@ export function emptyOutcome(evalId: string, status: OutcomeStatus, revision: nu
     revision,
     rejected: [],
     stale: [],
+    reloaded: [],
     lost: [],
     ephemeral: [],
     abandoned: [],

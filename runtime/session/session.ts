@@ -5,16 +5,19 @@
 import type { Process, ProcessLike, StartContext } from "../../supervisor/index.ts"
 import { NacreError } from "../errors.ts"
 import type { Tenant, WorkerSlot } from "../host/worker-slot.ts"
-import { checkMilliseconds, refuseUnknown } from "../options.ts"
+import { checkMilliseconds, expectOption, refuseUnknown } from "../options.ts"
 import type { RevisionRecord } from "../module/revision.ts"
 import { Shell, callArguments } from "../shell/shell.ts"
 import type { EvalOptions, ShellContext, ShellSession } from "../shell/shell.ts"
 import { callingSession, sessionKey } from "../shell/tool-calls.ts"
 import type { Tool } from "../shell/tool-calls.ts"
+import type { Checker, QuestionOptions } from "../checker/checker.ts"
+import type { Completions, Hover, Signatures } from "../checker/declarations.ts"
 import type { RealmUpdate } from "../wire/schema.ts"
 import { encodeForSession } from "../wire/values/embedder.ts"
 import { SessionBindings } from "./bindings.ts"
-import type { Outcome } from "./outcome.ts"
+import { SessionChecks } from "./checks.ts"
+import type { ErrorRecord, Outcome } from "./outcome.ts"
 import { SessionChanges } from "./changes.ts"
 import type { Change, Committed, ExportedRevision, Proposed, Rejected, UnwrapChange, WrapChange } from "./changes.ts"
 import { SessionState, copyState, historySince, loseRealm, restoreState, takeChanges } from "./state.ts"
@@ -31,6 +34,7 @@ const evalOptionNames: readonly (keyof EvalOptions & string)[] = [
   "line",
   "principal",
   "nested",
+  "check",
 ]
 
 const noOptions: EvalOptions = {}
@@ -40,6 +44,8 @@ export interface BindingCall extends Pick<EvalOptions, "timeoutMs" | "atomic" | 
   name: string
   args?: unknown[]
 }
+
+export type CandidateEvalOptions = Pick<EvalOptions, "timeoutMs" | "onOutput" | "file" | "line">
 
 export type SubmittedChange = Change & Pick<EvalOptions, "timeoutMs" | "onOutput" | "signal">
 
@@ -51,13 +57,19 @@ export interface SessionContext extends ShellContext {
   nextEvalId(): string
   /** The generation of that workspace's globals. */
   generationOf(workspace: string): number
+  /** Names of that workspace's globals. */
+  globalNamesOf(workspace: string): readonly string[]
+  readonly checker: Checker
   fork(session: Session, state: SessionState): Session
+  /** Throws when the system is stopping and takes no new work. */
+  checkRunning(): void
 }
 
 export interface SessionFacts {
   readonly id: string
   readonly kind: SessionKind
   readonly profile: string
+  readonly directory: string
   readonly workspace: string
   readonly group: string
   readonly principal: string | undefined
@@ -65,25 +77,32 @@ export interface SessionFacts {
   readonly evalTimeoutMs: number | undefined
   readonly idleMs: number | undefined
   readonly graceMs: number | undefined
+  /** Of its evals, where they do not say. */
+  readonly check: "types" | "syntax" | undefined
 }
 
 /** Throws `invalid_options` naming the first option that is unknown or misshapen. */
 function checkEvalOptions(options: EvalOptions): void {
-  const { timeoutMs, atomic, signal, onOutput, file, line, principal, nested } = options
   refuseUnknown("eval", options, evalOptionNames)
+  const { timeoutMs, atomic, signal, onOutput, file, line, principal, nested } = options
   checkMilliseconds("timeoutMs", timeoutMs)
-  const expect = (isFine: boolean, name: string, what: string, value: unknown): void => {
-    if (!isFine) throw new NacreError("invalid_options", `${name} must be ${what}, not ${String(value)}.`)
-  }
-  expect(atomic === undefined || typeof atomic === "boolean", "atomic", "true or false", atomic)
-  expect(nested === undefined || typeof nested === "boolean", "nested", "true or false", nested)
+  expectOption(atomic === undefined || typeof atomic === "boolean", "atomic", "true or false", atomic)
+  expectOption(nested === undefined || typeof nested === "boolean", "nested", "true or false", nested)
   const isItsOwn = nested !== true || (atomic !== true && timeoutMs === undefined)
-  expect(isItsOwn, "nested", "without timeoutMs and atomic, since it shares the fate of the eval around it", nested)
-  expect(signal === undefined || signal instanceof AbortSignal, "signal", "an AbortSignal", signal)
-  expect(onOutput === undefined || typeof onOutput === "function", "onOutput", "a function", onOutput)
-  expect(principal === undefined || typeof principal === "string", "principal", "a string", principal)
-  expect(file === undefined || typeof file === "string", "file", "a string", file)
-  expect(line === undefined || (Number.isSafeInteger(line) && line >= 1), "line", "a whole number from 1", line)
+  expectOption(
+    isItsOwn,
+    "nested",
+    "without timeoutMs and atomic, since it shares the fate of the eval around it",
+    nested,
+  )
+  expectOption(signal === undefined || signal instanceof AbortSignal, "signal", "an AbortSignal", signal)
+  expectOption(onOutput === undefined || typeof onOutput === "function", "onOutput", "a function", onOutput)
+  expectOption(principal === undefined || typeof principal === "string", "principal", "a string", principal)
+  expectOption(file === undefined || typeof file === "string", "file", "a string", file)
+  expectOption(line === undefined || (Number.isSafeInteger(line) && line >= 1), "line", "a whole number from 1", line)
+  const { check } = options
+  expectOption(check === undefined || check === "types" || check === "syntax", "check", "types or syntax", check)
+  expectOption(nested !== true || check !== "types", "nested", "without check, since its eval has begun", nested)
 }
 
 /** What `run` throws when the code did not end with a value. `outcome` holds everything that is known. */
@@ -127,6 +146,7 @@ export class Session implements Tenant, ShellSession {
   apart = 0
   usedAt = 0
   #lostSince: string[] | undefined
+  #checks: SessionChecks | undefined
 
   constructor(facts: SessionFacts, context: SessionContext, state?: SessionState) {
     this.facts = facts
@@ -148,6 +168,11 @@ export class Session implements Tenant, ShellSession {
   get kind(): SessionKind {
     return this.facts.kind
   }
+  /** Where what its code imports is looked for from. */
+  get directory(): string {
+    return this.facts.directory
+  }
+
   get profile(): string {
     return this.facts.profile
   }
@@ -187,7 +212,7 @@ export class Session implements Tenant, ShellSession {
     return this.#shell?.isParked ?? false
   }
   get isIdle(): boolean {
-    return this.#shell?.isIdle ?? true
+    return this.#starting === undefined && (this.#shell?.isIdle ?? true)
   }
   /** Whether a living realm holds the session's values. */
   get isResident(): boolean {
@@ -238,7 +263,76 @@ export class Session implements Tenant, ShellSession {
     if (options.timeoutMs === undefined && this.facts.evalTimeoutMs !== undefined) {
       options = { ...options, timeoutMs: this.facts.evalTimeoutMs }
     }
-    return shell.eval(evalId, source, options)
+    if (options.check === undefined && this.facts.check === "types") options = { ...options, check: "types" }
+    const outcome = shell.eval(evalId, source, options)
+    if (this.#checks === undefined && options.check !== "types") return outcome
+    // Before the next eval of this session is checked, which is after this one has ended.
+    return outcome.then((it) => {
+      this.#checks?.note(it)
+      return it
+    })
+  }
+
+  /** Internal: for the shell, before code with `check: "types"` runs. */
+  checkTypes(
+    evalId: string,
+    source: string,
+    options: EvalOptions,
+    signal: AbortSignal,
+  ): Promise<ErrorRecord | undefined> {
+    const { file = evalId, line = 1 } = options
+    return this.#known().check(evalId, source, { file, line }, { signal })
+  }
+
+  #known(): SessionChecks {
+    const { facts, profile, workspace } = this
+    this.#checks ??= new SessionChecks({
+      checker: this.#context.checker,
+      key: sessionKey(facts),
+      profile,
+      directory: facts.directory,
+      state: () => this.state,
+      globalNames: () => this.#context.globalNamesOf(workspace),
+    })
+    return this.#checks
+  }
+
+  /**
+   * Names that may stand at an offset of a text that is being written, with what they replace: those of the session, of its workspace and of the
+   * language, or the members of what stands before a dot. Types come from the checker; nothing of the text runs, and an eval that runs
+   * is not waited for. Rejects with `checker_unavailable`, `overloaded`.
+   */
+  async complete(text: string, offset = text.length, options?: QuestionOptions): Promise<Completions> {
+    this.#checkOpen()
+    this.#checkText(text, offset)
+    return this.#known().complete(text, offset, options)
+  }
+
+  /** What the name at an offset of a text is: its declaration and its documentation; `undefined` when none stands there. */
+  async inspect(text: string, offset = 0, options?: QuestionOptions): Promise<Hover | undefined> {
+    this.#checkOpen()
+    this.#checkText(text, offset)
+    return this.#known().hover(text, offset, options)
+  }
+
+  /** What the call around an offset of a text takes. Without items when there is none. */
+  async signature(text: string, offset = text.length, options?: QuestionOptions): Promise<Signatures> {
+    this.#checkOpen()
+    this.#checkText(text, offset)
+    return this.#known().signature(text, offset, options)
+  }
+
+  #checkText(text: unknown, offset: unknown): void {
+    if (typeof text !== "string")
+      throw new NacreError("invalid_options", `The text must be a string, not ${typeof text}.`)
+    const { sourceMax } = this.#context.limits
+    if (text.length > sourceMax)
+      throw new NacreError("source_too_large", `The text has ${text.length} characters; the limit is ${sourceMax}.`)
+    if (!Number.isSafeInteger(offset) || (offset as number) < 0 || (offset as number) > text.length)
+      throw new NacreError(
+        "invalid_options",
+        `The offset must be within the text, 0 to ${text.length}, not ${String(offset)}.`,
+      )
   }
 
   /** As `eval`, for callers who want the value: resolves with it, or rejects with an `EvalFailure` that carries the outcome. */
@@ -267,14 +361,18 @@ export class Session implements Tenant, ShellSession {
     this.#checkOpen()
     const submitted = await this.#moduleChanges.submit(rest)
     if (submitted.status === "rejected") return submitted
-    const { id, statements, ...committed } = submitted
+    const { id, statements, learn, ...committed } = submitted
     if (statements === undefined) return committed
     const options: EvalOptions = { file: rest.file ?? id, line: rest.line ?? 1 }
     if (timeoutMs !== undefined) options.timeoutMs = timeoutMs
     if (onOutput !== undefined) options.onOutput = onOutput
     if (signal !== undefined) options.signal = signal
     if (rest.principal !== undefined) options.principal = rest.principal
-    return { ...committed, outcome: await this.eval(statements, options) }
+    // Its types are checked already.
+    options.check = "syntax"
+    const outcome = await this.eval(statements, options)
+    if (outcome.status === "ok") learn(outcome.committed.set)
+    return { ...committed, outcome }
   }
 
   /** Reads, builds, checks and makes a change without putting it in force. Several may be open at once, within `limits.candidatesMax`. */
@@ -287,6 +385,16 @@ export class Session implements Tenant, ShellSession {
   async commitChange(candidate: string, options: { rebase?: boolean } = {}): Promise<Committed | Rejected> {
     this.#checkOpen()
     return this.#moduleChanges.commit(candidate, options)
+  }
+
+  /**
+   * Runs code as if a candidate were in force, on what the session holds now: in a realm of its own that is thrown away, also while an eval is
+   * under way. Nothing of it is kept; it can call no tools and write no globals.
+   */
+  async evaluateCandidate(candidate: string, source: string, options: CandidateEvalOptions = {}): Promise<Outcome> {
+    this.#checkOpen()
+    this.#checkEval(source, options)
+    return this.#moduleChanges.evaluate(candidate, this.#context.nextEvalId(), source, options)
   }
 
   /** Forgets a candidate; resolves with whether there was one. */
@@ -376,6 +484,8 @@ export class Session implements Tenant, ShellSession {
       principal: this.principal,
       state: this.state,
       candidatesMax: this.#context.limits.candidatesMax,
+      check: this.facts.check,
+      checks: () => this.#known(),
       ready: () => this.#ready(),
     })
     return this.#changes
@@ -384,6 +494,7 @@ export class Session implements Tenant, ShellSession {
   /** Stops one eval, running or queued; without an id the running one. Resolves with false when nothing ran. */
   async interrupt(evalId?: string): Promise<boolean> {
     this.#checkOpen()
+    expectOption(evalId === undefined || typeof evalId === "string", "evalId", "a string", evalId)
     // In the order of the calls: an eval requested before this is under way when it is looked for.
     const shell = await (this.#starting ?? this.#shell)
     if (shell === undefined) {
@@ -395,13 +506,13 @@ export class Session implements Tenant, ShellSession {
 
   /** Forgets every binding and definition, and the realm with them. Waits for its turn behind the evals that are queued. */
   async reset(): Promise<void> {
-    this.#checkOpen()
+    this.#checkTurn("reset")
     await (await this.#ready()).reset()
   }
 
   /** A new session that starts with what this one has committed. */
   async fork(): Promise<Session> {
-    this.#checkOpen()
+    this.#checkTurn("fork")
     const shell = await this.#ready()
     return shell.operate(() => {
       const state = copyState(this.state)
@@ -412,7 +523,8 @@ export class Session implements Tenant, ShellSession {
 
   /** Names the state as it is committed now, to roll back to. A mark of the same name is replaced. */
   async mark(name: string): Promise<void> {
-    this.#checkOpen()
+    this.#checkTurn("mark")
+    expectOption(typeof name === "string", "A mark's name", "a string", name)
     const shell = await this.#ready()
     await shell.operate(() => {
       this.#marks ??= new Map()
@@ -422,7 +534,8 @@ export class Session implements Tenant, ShellSession {
 
   /** Puts the session back to a mark, as a new commit. Resolves with the names that could not come back; fails with `mark_not_found`. */
   async rollback(name: string): Promise<{ lost: string[] }> {
-    this.#checkOpen()
+    this.#checkTurn("rollback")
+    expectOption(typeof name === "string", "A mark's name", "a string", name)
     const shell = await this.#ready()
     return shell.operate(() => {
       const marked = this.#marks?.get(name)
@@ -472,9 +585,11 @@ export class Session implements Tenant, ShellSession {
     this.#isClosed = true
     this.#cancelGrace?.()
     // In the order of the calls: an eval requested before this is accepted, and ends as interrupted.
-    const shell = await (this.#starting ?? this.#shell)
+    // One that could not be started holds nothing up.
+    const shell = await (this.#starting?.catch(() => undefined) ?? this.#shell)
     await shell?.close()
     this.worker?.evict(this)
+    this.#checks?.forget()
     this.#context.onClosed(this)
   }
 
@@ -535,11 +650,24 @@ export class Session implements Tenant, ShellSession {
       throw new NacreError("source_too_large", `The source has ${source.length} characters; the limit is ${sourceMax}.`)
     }
     if (options !== noOptions) checkEvalOptions(options)
-    const isCalling = callingSession.getStore()?.session === sessionKey(this)
-    if (isCalling && options.nested !== true && !this.isIdle) {
-      const message = `Session '${this.id}' waits for the tool call that requests this eval; ask for \`nested: true\`, run it in another session or after the call.`
-      throw new NacreError("would_deadlock", message)
-    }
+    // One inside of an eval that may still finish is part of that.
+    if (options.nested !== true || this.#waitingEval() === undefined) this.#context.checkRunning()
+    if (options.nested === true || !this.#waitsForCaller()) return
+    const message = `Session '${this.id}' waits for the tool call that requests this eval; ask for \`nested: true\`, run it in another session or after the call.`
+    throw new NacreError("would_deadlock", message)
+  }
+
+  /** Whether this is called in a tool call of the session's own eval: what takes its turn behind that would wait for ever. */
+  #waitsForCaller(): boolean {
+    return callingSession.getStore()?.session === sessionKey(this) && !this.isIdle
+  }
+
+  /** Before what takes its turn between two evals. */
+  #checkTurn(what: string): void {
+    this.#checkOpen()
+    if (!this.#waitsForCaller()) return
+    const message = `Session '${this.id}' waits for the tool call that requests '${what}', which takes its turn between evals; request it after the call.`
+    throw new NacreError("would_deadlock", message)
   }
 
   /** The eval of this session that waits for the tool call in which this is called. */

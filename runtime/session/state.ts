@@ -3,7 +3,7 @@
 // All change goes through the functions below, which know nothing of processes: each takes the state and one event and says what
 // changed. The state is owned by one shell and changed in place: copying ten thousand definitions for each eval would make its cost grow
 // with the session. A half-applied change cannot be seen, since nothing here waits.
-import { Definitions, isSame } from "../module/definitions.ts"
+import { Definitions, hasSameTexts } from "../module/definitions.ts"
 import type { Undo } from "../module/definitions.ts"
 import type { RevisionRecord } from "../module/revision.ts"
 import type { ChangeAnswer, Checkpoint, DefinitionRecord, Delta, SourceOfFunctions } from "../wire/schema.ts"
@@ -231,7 +231,7 @@ export function differenceTo(state: SessionState, revision: number): Map<string,
   for (let at = state.history; at !== undefined && at.record.revision > revision; at = at.before) {
     for (const [name, before] of at.undo) then.set(name, before)
   }
-  for (const [name, before] of then) if (isSame(state.definitions.get(name), before)) then.delete(name)
+  for (const [name, before] of then) if (hasSameTexts(state.definitions.get(name), before)) then.delete(name)
   return then
 }
 
@@ -313,7 +313,7 @@ export function restoreState(
 /** Everything a worker needs to build the session's realm anew. */
 export function checkpointOf(
   state: SessionState,
-  realm: { tools: string[]; kind: string; profile: string },
+  realm: { tools: string[]; kind: string; profile: string; directory: string },
 ): Checkpoint {
   const { lastValue } = state
   const groups = new Map<Group, string[]>()

@@ -1,8 +1,8 @@
 // Work for a session beside the eval that it has under way: in a realm made from the committed state, which is thrown away.
 import type { Scheduler } from "../host/scheduler.ts"
-import type { EvalRequest, Job, Tenant } from "../host/worker-slot.ts"
+import type { EvalRequest, Job, OutputMessage, Tenant } from "../host/worker-slot.ts"
 import type { OutcomeStatus } from "../session/outcome.ts"
-import type { ChangeAnswer, ErrorRecord } from "../wire/schema.ts"
+import type { ChangeAnswer, ErrorRecord, WorkerOutcome } from "../wire/schema.ts"
 
 /** How work on a change has ended. */
 export interface ChangeEnd {
@@ -14,13 +14,19 @@ export interface ChangeEnd {
   readonly commit: number
 }
 
+/** An eval that ended by itself, or how it was stopped. */
+export interface AsideEnd extends Omit<ChangeEnd, "commit"> {
+  readonly outcome?: WorkerOutcome
+}
+
 /** Sends `message`, which has a checkpoint, to whatever worker of the session's group has room; calls `onEnd` once. */
 export function runAside(
   scheduler: Scheduler,
   { group, session }: Tenant,
   message: EvalRequest,
-  timeoutMs: number,
-  onEnd: (end: Omit<ChangeEnd, "commit">) => void,
+  timeoutMs: number | undefined,
+  onEnd: (end: AsideEnd) => void,
+  onOutput: (output: OutputMessage) => void = () => {},
 ): void {
   const { evalId } = message
   const tenant: Tenant = {
@@ -33,7 +39,7 @@ export function runAside(
     usedAt: 0,
     onRealmLost: () => {},
   }
-  const end = (how: Omit<ChangeEnd, "commit">): void => {
+  const end = (how: AsideEnd): void => {
     tenant.worker?.evict(tenant)
     onEnd(how)
   }
@@ -45,9 +51,9 @@ export function runAside(
     isUnseen: () => true,
     onBegun: () => {},
     onParked: () => {},
-    onOutput: () => {},
+    onOutput,
     onToolCall: () => {},
-    onOutcome: ({ status, error, change: answer }) => end({ status, error, answer }),
+    onOutcome: (outcome) => end({ status: outcome.status, error: outcome.error, answer: outcome.change, outcome }),
     onStopped: (status) => end({ status }),
     onLost: (because) => end({ status: "crashed", because }),
   }

@@ -6,14 +6,14 @@
 import { createActor } from "xstate"
 import type { Actor } from "xstate"
 import type { Clock } from "../clock.ts"
-import { NacreError, assert } from "../errors.ts"
+import { NacreError, assert, messageOf } from "../errors.ts"
 import type { Emit } from "../events.ts"
 import type { Scheduler } from "../host/scheduler.ts"
 import type { SyncAnswer, SyncCall } from "../host/host.ts"
 import type { EvalRequest, Job, OutputMessage, Tenant, ToolCall } from "../host/worker-slot.ts"
 import type { Limits } from "../options.ts"
 import { emptyOutcome } from "../session/outcome.ts"
-import type { Outcome, OutputChunk, OutcomeReason } from "../session/outcome.ts"
+import type { ErrorRecord, Outcome, OutputChunk, OutcomeReason } from "../session/outcome.ts"
 import {
   checkpointOf,
   commitDelta,
@@ -29,7 +29,7 @@ import type { QueuedWrite } from "../wire/mutations.ts"
 import type { Rejected } from "../wire/mutations.ts"
 import type { ChangeRequest, Checkpoint, Delta, NestedEnded, RealmUpdate, WorkerOutcome } from "../wire/schema.ts"
 import { runAside } from "./aside.ts"
-import type { ChangeEnd } from "./aside.ts"
+import type { AsideEnd, ChangeEnd } from "./aside.ts"
 import { shellLogic } from "./logic.ts"
 import { NestedEvals, nestedDepthMax } from "./nested-evals.ts"
 import type { NestedRequest } from "./nested-evals.ts"
@@ -41,6 +41,7 @@ export interface ShellSession {
   readonly id: string
   readonly kind: string
   readonly profile: string
+  readonly directory: string
   readonly workspace: string
   readonly principal: string | undefined
   readonly tools: ReadonlyMap<string, Tool>
@@ -52,6 +53,13 @@ export interface ShellSession {
   readonly updates: RealmUpdate[]
   /** The generation of its workspace's globals; 0 or missing while there never was one. */
   readonly generation?: number
+  /** Whether code may run, by its types: what is wrong with it, or `undefined`. */
+  checkTypes?(
+    evalId: string,
+    source: string,
+    options: EvalOptions,
+    signal: AbortSignal,
+  ): Promise<ErrorRecord | undefined>
 }
 
 export interface ShellContext {
@@ -84,6 +92,8 @@ export interface EvalOptions {
    * one's fate: no time limit or `atomic` of its own, and stopping either stops both. Elsewhere it changes nothing.
    */
   nested?: boolean
+  /** `types`: TypeScript's check comes first, and code with mistakes ends as `invalid`; nothing of it runs. Default: the session's, else `syntax`. */
+  check?: "types" | "syntax"
 }
 
 /** Writes that one eval may have queued, and their bytes together. */
@@ -133,6 +143,8 @@ interface Running {
   globals: string[] | undefined
   /** Made when an eval is first asked to run inside of it. */
   nested: NestedEvals | undefined
+  /** Its types are being checked; nothing has been sent anywhere. */
+  checking: AbortController | undefined
   /** The commit and the revision that it runs on. */
   commit: number
   revision: number
@@ -271,6 +283,40 @@ export class Shell {
     const message = { ...this.#plainMessage(evalId, source, place), checkpoint: this.#checkpoint(), change: request }
     const { commit } = this.session.state
     runAside(scheduler, this.session.tenant, message, limits.changeTimeoutMs, (end) => onEnd({ ...end, commit }))
+  }
+
+  /**
+   * Runs code on another state than the session's, in a realm that is thrown away: nothing of what it does is kept. It can call no tools and write
+   * no globals.
+   */
+  evalAside(evalId: string, source: string, options: EvalOptions, state: SessionState): Promise<Outcome> {
+    const { scheduler, limits, clock } = this.#context
+    const { kind, profile, directory } = this.session
+    const place = { file: options.file ?? evalId, line: options.line ?? 1 }
+    const checkpoint = checkpointOf(state, { tools: [], kind, profile, directory })
+    const message = { ...this.#plainMessage(evalId, source, place), commit: state.commit, checkpoint }
+    const outcome = emptyOutcome(evalId, "ok", state.revision)
+    const timeoutMs = options.timeoutMs ?? limits.evalTimeoutMs
+    const begunAt = clock.now()
+    return new Promise((resolve) => {
+      const end = ({ status, because, error, outcome: ended }: AsideEnd): void => {
+        outcome.status = status
+        outcome.durationMs = clock.now() - begunAt
+        if (because !== undefined) outcome.because = because
+        if (error !== undefined) outcome.error = error
+        if (ended !== undefined && status === "ok") outcome.value = valueOf(ended)
+        if (ended?.exitCode !== undefined) outcome.exitCode = ended.exitCode
+        resolve(outcome)
+      }
+      const onOutput = ({ stream, text, seq, omittedBytes }: OutputMessage): void => {
+        outcome.omittedBytes = omittedBytes
+        if (text === "") return
+        const chunk: OutputChunk = { stream, text, seq }
+        outcome.output.push(chunk)
+        this.#tell({ evalId, onOutput: options.onOutput }, chunk)
+      }
+      runAside(scheduler, this.session.tenant, message, timeoutMs === Infinity ? undefined : timeoutMs, end, onOutput)
+    })
   }
 
   /** A change was committed: the realm follows before the next eval, and an eval under way does not undo it. */
@@ -428,11 +474,36 @@ export class Shell {
       overtaken: new Set(),
       globals: undefined,
       nested: undefined,
+      checking: undefined,
       commit: this.session.state.commit,
       revision: this.session.state.revision,
       end: undefined,
       ended: undefined,
     }
+    if (request.options.check === "types" && this.session.checkTypes !== undefined) this.#checkFirst(this.#running)
+    else this.#submit(this.#running)
+  }
+
+  /** Submits the eval when its types are right; else it ends as `invalid`, also when nobody can say. */
+  #checkFirst(running: Running): void {
+    const { request } = running
+    const stop = (running.checking = new AbortController())
+    const ended = (error: ErrorRecord | undefined): void => {
+      if (this.#running !== running || running.end !== undefined) return
+      running.checking = undefined
+      if (error === undefined) return this.#submit(running)
+      running.end = () => Object.assign(this.#outcomeOf(running, "invalid"), { error })
+      this.#actor.send({ type: "ENDED" })
+    }
+    const { evalId, source, options } = request
+    const checked = this.session.checkTypes!(evalId, source, options, stop.signal).catch((error: unknown) => {
+      const { kind, message } = error as NacreError
+      return { name: "NacreError", message, kind, stack: [], spans: [], rendered: `NacreError: ${message}` }
+    })
+    void checked.then((error) => ended(error))
+  }
+
+  #submit({ request, job }: Running): void {
     try {
       this.#context.scheduler.submit(job)
     } catch (error) {
@@ -481,7 +552,13 @@ export class Shell {
 
   stopCurrent(): void {
     const running = this.#running
-    if (running !== undefined && running.end === undefined) this.#context.scheduler.stop(running.job, "interrupted")
+    if (running === undefined || running.end !== undefined) return
+    if (running.checking === undefined) return this.#context.scheduler.stop(running.job, "interrupted")
+    running.checking.abort()
+    const because = this.#stopBecause
+    running.end = () => Object.assign(this.#outcomeOf(running, "interrupted"), because && { because })
+    // The state must be left by the event that the machine waits for.
+    queueMicrotask(() => this.#actor.send({ type: "ENDED" }))
   }
 
   release(): void {
@@ -515,6 +592,8 @@ export class Shell {
       if (message.isPlain && message.plain !== undefined) state.lastValue = { plain: message.plain }
       outcome.late = delta.late ?? []
       outcome.stale = delta.stale ?? []
+      outcome.reloaded = delta.reloaded ?? []
+      outcome.lost.push(...(delta.lostImports ?? []))
       if (!message.realmKept) outcome.lost.push(...this.#realmLost("its realm could not be kept"))
     }
     // A change that was committed meanwhile is among the updates still.
@@ -737,8 +816,8 @@ export class Shell {
   }
 
   #checkpoint(): Checkpoint {
-    const { tools, kind, profile, state } = this.session
-    return checkpointOf(state, { tools: [...tools.keys()], kind, profile })
+    const { tools, kind, profile, directory, state } = this.session
+    return checkpointOf(state, { tools: [...tools.keys()], kind, profile, directory })
   }
 
   #onOutput(running: Running, output: OutputMessage): void {
@@ -762,7 +841,7 @@ export class Shell {
       this.#context.emit({
         type: "actor.crashed",
         actor: `onOutput of ${evalId}`,
-        message: String(error),
+        message: messageOf(error),
       })
     }
   }
@@ -829,9 +908,10 @@ export class Shell {
     this.#isClosing = true
     const running = this.#running
     this.#running = undefined
-    this.#context.emit({ type: "actor.crashed", actor: `shell of ${this.session.id}`, message: String(error) })
+    this.#context.emit({ type: "actor.crashed", actor: `shell of ${this.session.id}`, message: messageOf(error) })
     if (running !== undefined) {
-      this.#context.scheduler.stop(running.job, "interrupted")
+      if (running.checking === undefined) this.#context.scheduler.stop(running.job, "interrupted")
+      running.checking?.abort()
       running.tools?.abortAll()
       running.nested?.settle("crashed", "shell-failed")
       running.request.resolve(this.#finishCrashed(running, "shell-failed"))

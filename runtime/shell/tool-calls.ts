@@ -5,6 +5,7 @@
 import { AsyncLocalStorage } from "node:async_hooks"
 import type { Clock } from "../clock.ts"
 import type { ToolCall } from "../host/worker-slot.ts"
+import { messageOf } from "../errors.ts"
 import type { Limits } from "../options.ts"
 import { decodeForEmbedder, encodeForSession } from "../wire/values/embedder.ts"
 
@@ -126,13 +127,14 @@ export class ToolCalls {
 }
 
 function failure(callId: number, error: unknown): ToolResult {
-  const message = error instanceof Error ? error.message : String(error)
-  const given = typeof error === "object" && error !== null ? (error as { kind?: unknown }).kind : undefined
+  const message = messageOf(error)
+  let given: unknown
   let bytes: Uint8Array = nothing
   try {
+    if (typeof error === "object" && error !== null) given = (error as { kind?: unknown }).kind
     bytes = encodeForSession(error)
   } catch {
-    // The error holds something that cannot travel: its message does.
+    // The error holds something that cannot travel or be read: its message does.
   }
   return { callId, ok: false, bytes, message, kind: typeof given === "string" ? given : "" }
 }

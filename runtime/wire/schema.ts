@@ -24,6 +24,9 @@ const definition = record({
   line: int,
   column: int,
   dependencies: list(str),
+  /** Of an import: its specifier, and what the module was then. */
+  module: optional(str),
+  stamp: optional(str),
   /** What it says whatever its layout. */
   digest: str,
   /** Making it ran code of its own: it holds a value, which is bound as a read-only local of the same name. */
@@ -86,6 +89,8 @@ const checkpoint = record({
   tools: list(str),
   kind: str,
   profile: str,
+  /** Where what its code imports is looked for from. */
+  directory: str,
 })
 /** What an eval changed. Parts that are empty are left out: most evals change one thing, and packing names costs more than packing values. */
 const delta = record({
@@ -111,6 +116,9 @@ const delta = record({
   realmOnly: optional(list(str)),
   /** Definitions that became values. */
   stale: optional(list(str)),
+  /** Imports of the checkpoint that could not be made again, and those whose files had changed. */
+  lostImports: optional(list(str)),
+  reloaded: optional(list(str)),
 })
 const rejected = record({ op: str, key: str, kind: str })
 /** A declaration of a submission that is read as a module: see `language/module.ts`. */
@@ -340,7 +348,7 @@ export type Span = Checked<typeof span>
 export type NestedEnded = FieldsOf<typeof fromWorker.nestedEnded>
 export type WorkerOutcome = FieldsOf<typeof fromWorker.outcome>
 
-function message<S extends Shape>(code: number, shape: S): MessageType<S> {
+export function message<S extends Shape>(code: number, shape: S): MessageType<S> {
   return { code, ...fieldsOf(shape) }
 }
 

@@ -12,9 +12,16 @@ import {
   opCurrent,
   opExit,
   opGeneration,
+  opImport,
+  opModuleCode,
+  opModuleText,
+  opModuleValue,
   opNow,
   opOutput,
   opRandom,
+  opRequire,
+  opResolve,
+  opRestored,
   opSettled,
   opStack,
   opTimeOrigin,
@@ -40,7 +47,9 @@ import { packValue } from "../wire/values/pack.ts"
 import type { PackedInput } from "../wire/values/pack.ts"
 import { bundleRealmScript } from "./bundle.ts"
 import { CompileCache } from "./compile-cache.ts"
+import type { Compiled } from "./compile-cache.ts"
 import { errorRecord, kindRecord, shownFrames, syntaxErrorRecord } from "./error-record.ts"
+import { ModuleProblem } from "./modules/problem.ts"
 import { RealmMaker } from "./realm.ts"
 import type { Realm } from "./realm.ts"
 import { Resident, emptyAnswer } from "./resident.ts"
@@ -180,20 +189,22 @@ class Worker {
     }
     const evl = new RunningEval(message, resident, (chunk) => this.#link.send("output", chunk))
     evl.times.begunAt = begunAt
-    if (message.change !== undefined) return this.#change(evl, message.change)
-    const compiled = this.#cache.compile(message.source, message.line, resident)
-    evl.times.compiledAt = performance.now()
-    if (!("unit" in compiled)) {
-      const source = { text: message.source, file: message.file, line: message.line }
-      this.#sendOutcome(evl, "invalid", { error: syntaxErrorRecord(compiled, source), realmKept: true })
-      return
+    if (message.change !== undefined && !resident.isUnbuilt) return this.#change(evl, message.change)
+    let hasEnded = false
+    if (resident.isUnbuilt) {
+      this.#current = evl
+      this.#running.set(message.seq, evl)
+      evl.isPreparing = true
+      this.#als.run(message.seq, () => resident.restoreImports())
+    } else {
+      const compiled = this.#compile(evl)
+      if (compiled === undefined) return
+      this.#current = evl
+      this.#running.set(message.seq, evl)
+      hasEnded = this.#als.run(message.seq, () =>
+        resident.start(compiled, message.source, message.file, false, message.args),
+      )
     }
-    this.#current = evl
-    this.#running.set(message.seq, evl)
-    evl.compiled = compiled
-    const hasEnded = this.#als.run(message.seq, () =>
-      resident.start(compiled, message.source, message.file, false, message.args),
-    )
     evl.times.ranAt = performance.now()
     // Where no code of the session can start anything that runs by itself, the turn that is due would pass with nothing in it.
     if (hasEnded && !evl.hasPending && !resident.mayGoOn) return this.#afterTurn(evl)
@@ -202,6 +213,41 @@ class Worker {
       this.#afterTurn(evl)
       this.#pump()
     })
+  }
+
+  /** The eval's unit; without one the eval has ended as invalid. */
+  #compile(evl: RunningEval): Compiled | undefined {
+    const { message, resident } = evl
+    const compiled = this.#cache.compile(message.source, message.line, resident)
+    evl.times.compiledAt = performance.now()
+    if ("unit" in compiled) {
+      evl.compiled = compiled
+      return compiled
+    }
+    const source = { text: message.source, file: message.file, line: message.line }
+    this.#sendOutcome(evl, "invalid", { error: syntaxErrorRecord(compiled, source), realmKept: true })
+    return undefined
+  }
+
+  /** The imports of an eval's session have been made again: the eval itself begins. */
+  #afterRestore(evl: RunningEval): void {
+    if (evl.hasEnded || !evl.isPreparing) return
+    const { message, resident } = evl
+    resident.finishBuild()
+    evl.isPreparing = false
+    if (message.change !== undefined) {
+      evl.end()
+      this.#parked.delete(message.evalId)
+      return this.#change(evl, message.change)
+    }
+    const compiled = this.#compile(evl)
+    if (compiled === undefined) {
+      evl.end()
+      this.#parked.delete(message.evalId)
+      return
+    }
+    resident.start(compiled, message.source, message.file, false, message.args)
+    this.#reconsider(evl)
   }
 
   /** Work on a change: no code of an eval runs, and the session stands as it did. */
@@ -389,6 +435,7 @@ class Worker {
 
   #endIfDone(evl: RunningEval): boolean {
     // An eval ends after those that run inside of it, whatever else it waits for.
+    if (evl.isPreparing) return false
     const { child } = evl
     if (child !== undefined) {
       this.#endIfDone(child)
@@ -398,6 +445,8 @@ class Worker {
     if (evl.exitCode !== undefined) this.#finish(evl, "exited")
     else if (evl.hasUncaught) this.#finish(evl, "threw")
     else if (how === "running") {
+      // Node's own promises are settled by what nobody here knows of.
+      if (evl.resident.realm.usesNode) return false
       for (let it: RunningEval | undefined = evl; it !== undefined; it = it.parent) if (it.hasPending) return false
       const message = "The eval awaits a promise that nothing can settle: no timer or tool call of it is pending."
       this.#finish(evl, "threw", kindRecord("never_settles", message))
@@ -599,6 +648,16 @@ class Worker {
         evl.exitCode ??= a as number
         this.#reconsider(evl)
         return undefined
+      case opImport:
+      case opRequire:
+      case opModuleCode:
+      case opModuleText:
+      case opModuleValue:
+      case opResolve:
+        return serveModules(resident, op, String(a), String(b), String(c))
+      case opRestored:
+        this.#afterRestore(evl)
+        return undefined
       case opAsk:
         return this.#ask(evl, a as SyncOp, String(b), String(c), payload)
       case opWrite:
@@ -736,6 +795,31 @@ class Worker {
     }
     process.on("uncaughtException", blame)
     process.on("unhandledRejection", blame)
+  }
+}
+
+/** What a realm asks about modules, where its profile has any. */
+function serveModules({ modules, profile }: Resident, op: number, a: string, b: string, c: string): string {
+  if (profile !== "full") {
+    const what = op === opImport ? "import" : "require"
+    const message =
+      `${what} is not available in sessions of profile '${profile}'. Open the session with profile "full", ` +
+      "which has files, packages and Node's modules, or give what is needed as a tool."
+    return `!${new ModuleProblem("capability_denied", message).text}`
+  }
+  switch (op) {
+    case opImport:
+      return modules.import(a, b)
+    case opRequire:
+      return modules.require(a, b)
+    case opModuleCode:
+      return modules.code(a)
+    case opModuleText:
+      return modules.json(a)
+    case opModuleValue:
+      return modules.value(a)
+    default:
+      return modules.resolve(a, b, c)
   }
 }
 

@@ -2,13 +2,17 @@
 //
 // This is the only file of the worker that touches objects of a realm, and only those that realm-side code made: it reads their own data
 // properties and elements, never anything a prototype could answer. Values of session code do not come here at all.
+import { pathToFileURL } from "node:url"
 import { constants, createContext } from "node:vm"
 import type { Script } from "node:vm"
 import type { RealmApi } from "../../stdlib/realm.ts"
 import type { HostFunction } from "../../stdlib/bridge.ts"
 import type { Primitive } from "../../stdlib/intrinsics.ts"
 import type { SourceOfFunctions } from "../wire/schema.ts"
+import { opOutput } from "../../stdlib/bridge.ts"
 import { packValue, unpackValue } from "../wire/values/pack.ts"
+import { ModuleGraph } from "./modules/graph.ts"
+import { makeProcess, nodeGlobal, nodeGlobalNames, sharedConstructors } from "./modules/node-side.ts"
 
 export type { RealmApi }
 
@@ -39,7 +43,6 @@ export class RealmMaker {
 interface CommonFacts {
   /** Names of the global object as it stands before any user code. */
   readonly globals: ReadonlySet<string>
-  readonly globalCount: number
   readonly plan: RealmApi["intrinsicPlan"]
 }
 
@@ -47,6 +50,8 @@ export class Realm {
   readonly api: RealmApi
   readonly common: CommonFacts
   readonly #context: object
+  /** Something of Node's has been handed out, whose promises nobody here knows of. */
+  usesNode = false
 
   /** What the realm's calls go to; set by whoever takes the realm over. */
   #host: HostFunction | undefined
@@ -56,9 +61,9 @@ export class Realm {
     this.#context = context
     const boot = bundle.runInContext(context) as Boot
     this.api = boot((op, a, b, payload, c) => this.#host?.(op, a, b, payload, c), profile, common?.plan)
+    if (profile === "full") this.#installNode()
     this.common = common ?? {
       globals: new Set(Reflect.ownKeys(context).filter((key) => typeof key === "string")),
-      globalCount: this.api.globalCount(),
       plan: copyPlan(this.api.intrinsicPlan),
     }
   }
@@ -67,9 +72,47 @@ export class Realm {
     return this.common.globals
   }
 
-  adopt(host: HostFunction, facts: { id: string; kind: string; tools: readonly string[] }): void {
+  adopt(host: HostFunction, facts: { id: string; kind: string; tools: readonly string[]; directory: string }): void {
+    const { id, kind, tools, directory } = facts
     this.#host = host
-    this.api.adopt(facts.id, facts.kind, facts.tools.join(","))
+    this.api.adopt(id, kind, tools.join(","), directory, pathToFileURL(`${directory.replace(/\/$/, "")}/`).href)
+  }
+
+  #installNode(): void {
+    const names = nodeGlobalNames(new Set(Reflect.ownKeys(this.#context).filter((key) => typeof key === "string")))
+    this.api.installNode({
+      names,
+      shared: sharedConstructors,
+      readShared: nodeGlobal,
+      read: (name) => {
+        this.usesNode = true
+        return nodeGlobal(name)
+      },
+      makeProcess: () => {
+        this.usesNode = true
+        return makeProcess((stream, text) => void this.#host?.(opOutput, stream, text))
+      },
+    })
+  }
+
+  /** The modules that files and packages are in this realm; they are found from a folder. */
+  moduleGraph(directory: string): ModuleGraph {
+    const { api } = this
+    return new ModuleGraph(
+      {
+        context: this.#context,
+        initMeta: api.initMeta,
+        give: api.giveModule,
+        load: api.loadModule,
+        onNode: () => {
+          this.usesNode = true
+        },
+        settle: api.settleImport,
+        refuse: api.refuseImport,
+        drop: api.dropModule,
+      },
+      directory,
+    )
   }
 
   /** Runs a compiled script; its completion value is only ever handed back to realm-side code. */
@@ -77,12 +120,9 @@ export class Realm {
     return script.runInContext(this.#context)
   }
 
-  /** Properties that code has added to the global object. */
-  addedGlobals(): string[] {
-    // Counting in the realm is ten times faster than listing from outside.
-    if (this.api.globalCount() <= this.common.globalCount) return []
-    const keys = Reflect.ownKeys(this.#context)
-    return keys.filter((key): key is string => typeof key === "string" && !this.globals.has(key))
+  /** Properties of the global object that code has added, replaced or taken away. */
+  changedGlobals(): string[] {
+    return copyStrings(this.api.changedGlobals())
   }
 
   /** A list of the realm's own with these items. */

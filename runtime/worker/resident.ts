@@ -4,7 +4,7 @@
 // changed leaves as a delta: the locals it set, the groups of bindings it may have touched as bytes, the definitions it reached.
 import { createHash } from "node:crypto"
 import type { Script } from "node:vm"
-import { compileDefinitions, compileSkeleton } from "../language/compile.ts"
+import { compile, compileDefinitions, compileSkeleton } from "../language/compile.ts"
 import type { KeptDefinition, SiteSource, SkeletonUnit } from "../language/compile.ts"
 import type { NameKind, NameTable } from "../language/transform.ts"
 import type { HostFunction } from "../../stdlib/bridge.ts"
@@ -30,8 +30,9 @@ import { newScript } from "./compile-cache.ts"
 import type { Compiled } from "./compile-cache.ts"
 import { errorRecord } from "./error-record.ts"
 import { copyStrings } from "./realm.ts"
-import type { Realm } from "./realm.ts"
+import type { EncodedGroupBytes, Realm } from "./realm.ts"
 import type { RunningEval } from "./running-eval.ts"
+import type { ModuleGraph } from "./modules/graph.ts"
 import { touchedBy } from "./touched.ts"
 import type { Touched } from "./touched.ts"
 
@@ -91,7 +92,14 @@ const globalReachingCode = /\b(?:globalThis|eval|Function|constructor)\b/
 export class Resident implements NameTable {
   readonly session: string
   readonly realm: Realm
+  readonly modules: ModuleGraph
+  readonly profile: string
   commit: number
+  /** The checkpoint, while its imports have not been made again. */
+  #unbuilt: Checkpoint | undefined
+  /** Imports that could not be made again, and those whose files had changed: the next outcome names them. */
+  #lostImports: string[] = []
+  #reloaded: string[] = []
   /** Scripts by file name, for positions in stacks. */
   readonly units = new Map<string, { unit: Compiled["unit"]; file: string; made?: unknown }>()
   /** The same for functions that came from the checkpoint. */
@@ -127,9 +135,38 @@ export class Resident implements NameTable {
   constructor(session: string, commit: number, checkpoint: Checkpoint, realm: Realm, host: HostFunction) {
     this.session = session
     this.commit = commit
-    const { kind, tools } = checkpoint
+    const { kind, tools, directory, profile } = checkpoint
     this.realm = realm
-    realm.adopt(host, { id: session, kind, tools })
+    this.profile = profile
+    this.modules = realm.moduleGraph(directory)
+    realm.adopt(host, { id: session, kind, tools, directory })
+    if (checkpoint.definitions.some(isImport)) this.#unbuilt = checkpoint
+    else this.#build(checkpoint)
+  }
+
+  /** Whether imports have to be made again before the realm stands as its checkpoint says. */
+  get isUnbuilt(): boolean {
+    return this.#unbuilt !== undefined
+  }
+
+  /** Begins to make the imports again: their modules are code, so this belongs to the eval that needs them. `opRestored` follows. */
+  restoreImports(): void {
+    const text = this.#unbuilt!.definitions.filter(isImport).map(({ source }) => `${source};\n`)
+    const unit = compile(text.join(""), this, { filename: "nacre:imports" })
+    if (!unit.valid) throw new Error(`The texts of imports do not parse: ${unit.rendered}`)
+    const { api } = this.realm
+    api.restoreImports(this.realm.run(newScript(unit.code, unit.filename)) as Parameters<typeof api.restoreImports>[0])
+  }
+
+  /** The imports stand, or are lost: the rest of the checkpoint follows. */
+  finishBuild(): void {
+    const checkpoint = this.#unbuilt!
+    this.#unbuilt = undefined
+    for (const { name, module = "", stamp } of checkpoint.definitions.filter(isImport)) {
+      if (this.kind(name) === "import") {
+        if (this.modules.stampOf(module) !== stamp) this.#reloaded.push(name)
+      } else this.#lostImports.push(name)
+    }
     this.#build(checkpoint)
   }
 
@@ -158,7 +195,7 @@ export class Resident implements NameTable {
 
   /** The script of that file name, for positions in stacks. */
   unitOf(filename: string): { unit: Pick<Compiled["unit"], "map">; file: string } | undefined {
-    return this.units.get(filename) ?? this.#siteUnits.get(filename)
+    return this.units.get(filename) ?? this.#siteUnits.get(filename) ?? this.modules.unitOf(filename)
   }
 
   // An eval
@@ -247,7 +284,7 @@ export class Resident implements NameTable {
     }
     for (const [name, definition] of evl.nestedDefinitions ?? []) {
       const isReplaced = own.has(name) && (isType(definition.record.kind) || inForce.has(name))
-      const isInForce = isType(definition.record.kind) ? !folded.cleared : this.kind(name) === "definition"
+      const isInForce = isType(definition.record.kind) ? !folded.cleared : isDefined(this.kind(name))
       if (isReplaced || !isInForce || removedDefinitions.includes(name)) continue
       this.#definitions.set(name, definition)
       definitions.push(definition.record)
@@ -263,7 +300,8 @@ export class Resident implements NameTable {
     ]
     const isReferenceChanged = redefined.some((name) => this.#referenced.has(name))
     // What nested evals could reach is not looked for name by name.
-    const isAllTouched = isReferenceChanged || evl.hadNested
+    const moved = this.#moveInstances()
+    const isAllTouched = isReferenceChanged || moved !== undefined || evl.hadNested
     const touched = isAllTouched
       ? "all"
       : touchedBy({
@@ -276,7 +314,7 @@ export class Resident implements NameTable {
           isChanged: (name) => this.#changedDefinitions.has(name),
           referenced: this.#referenced,
         })
-    const { plain, groups, ephemeral, late, sources } = this.#encode(touched, new Set(assigned))
+    const { plain, groups, ephemeral, late, sources } = this.#encode(touched, new Set(assigned), moved)
     const delta: Delta = {}
     if (assigned.length > 0) delta.set = assigned.map((name) => ({ name, readonly: this.kind(name) === "readonly" }))
     if (removed.length > 0) delta.removed = removed.filter((name) => !removedDefinitions.includes(name))
@@ -291,9 +329,33 @@ export class Resident implements NameTable {
     if (removedDefinitions.length > 0) delta.removedDefinitions = removedDefinitions
     if (late.length > 0) delta.late = late
     if (this.#stale.length > 0) delta.stale = this.#stale
+    if (this.#lostImports.length > 0) delta.lostImports = this.#lostImports
+    if (this.#reloaded.length > 0) delta.reloaded = this.#reloaded
+    this.#lostImports = []
+    this.#reloaded = []
     const realmOnly = this.#realmOnly(touched)
     if (realmOnly.length > 0) delta.realmOnly = realmOnly
     return { delta, rejected }
+  }
+
+  /** Moves instances of classes that were declared again; gives the names whose groups have to be made again from their bytes. */
+  #moveInstances(): ReadonlySet<string> | undefined {
+    const moved = this.realm.api.moveInstances()
+    if (moved === undefined) return undefined
+    this.#stale.push(...copyStrings(moved.stale))
+    this.#noteReferenced()
+    return new Set(copyStrings(moved.remade))
+  }
+
+  /** Makes a group again in the realm that it was read from, so that its instances are of the classes as they are now. */
+  #makeAgain({ names, bytes, sources }: EncodedGroupBytes): void {
+    const { api } = this.realm
+    for (const source of sources) this.#addSkeleton(source)
+    const flags = names.map((name) => this.kind(name) === "readonly")
+    const { table, chunks } = this.realm.table(bytes)
+    const problem = api.bindGroup(table, chunks, this.realm.list(names), this.realm.list(flags))
+    if (problem === undefined) return
+    for (const name of names) api.lose(name, `it could not be moved to a class that was declared again: ${problem}`)
   }
 
   /** Folds the eval's queued writes and applies those that are valid. */
@@ -360,6 +422,13 @@ export class Resident implements NameTable {
       kind: (name) => (removed.includes(name) ? undefined : this.kind(name)),
       isRealmGlobal: (name) => this.isRealmGlobal(name),
       dependencies: (name) => this.dependencies(name),
+    }
+    const missing = definitions.find(
+      (it) => isImport(it) && it.source !== this.#definitions.get(it.name)?.record.source,
+    )
+    if (missing !== undefined) {
+      const message = `The change has the import '${missing.name}', which this session does not: evaluate \`${missing.source}\` first.`
+      return { answer: emptyAnswer({ problem: { ...problemOf(message), kind: "unsupported" } }), isSpoiled: false }
     }
     const unit = compileDefinitions(keptOf(definitions), names, filename)
     if (!unit.valid) return { answer: emptyAnswer({ problem: problemOf(unit.rendered) }), isSpoiled: false }
@@ -564,20 +633,25 @@ export class Resident implements NameTable {
 
   /** Makes the functions of committed sources known to the realm. One that cannot be is missed by the groups that refer to it. */
   #addSources(sources: readonly SourceOfFunctions[]): void {
-    const { api } = this.realm
     for (const record of sources) {
       this.#sources.set(record.id, record)
       this.#look(record.source)
-      const filename = `nacre:site/${record.id}`
-      const { source, cells, roots, file, line, column } = record
-      const site = { source, cells: splitNames(cells), roots: splitNames(roots), filename: file, line, column }
-      const unit = compileSkeleton(site, filename)
-      if ("errors" in unit) continue
-      this.#siteUnits.set(filename, { unit, file })
-      for (const name of site.cells) this.#captured.add(name)
-      const made = this.realm.run(newScript(unit.code, filename))
-      api.addSource(made as Parameters<typeof api.addSource>[0], this.realm.list(factsOf(record)))
+      this.#addSkeleton(record)
     }
+  }
+
+  #addSkeleton(record: SourceOfFunctions): void {
+    const { api } = this.realm
+    const filename = `nacre:site/${record.id}`
+    if (this.#siteUnits.has(filename)) return
+    const { source, cells, roots, file, line, column } = record
+    const site = { source, cells: splitNames(cells), roots: splitNames(roots), filename: file, line, column }
+    const unit = compileSkeleton(site, filename)
+    if ("errors" in unit) return
+    this.#siteUnits.set(filename, { unit, file })
+    for (const name of site.cells) this.#captured.add(name)
+    const made = this.realm.run(newScript(unit.code, filename))
+    api.addSource(made as Parameters<typeof api.addSource>[0], this.realm.list(factsOf(record)))
   }
 
   #reachedFrom(name: string): readonly string[] {
@@ -649,6 +723,11 @@ export class Resident implements NameTable {
     for (const record of records) {
       this.#look(record.source)
       this.#definitions.set(record.name, { record, reads: [], readsWhenMade: [], hasPrivateNames: false })
+      if (isImport(record)) {
+        // A lost one is read through its cell, which throws.
+        kinds.set(record.name, "import")
+        continue
+      }
       // One with data is not made again: it is among the locals.
       if (isType(record.kind) || record.isData) continue
       kinds.set(record.name, "definition")
@@ -672,7 +751,7 @@ export class Resident implements NameTable {
     const kept: KeptDefinition[] = []
     for (const { record, readsWhenMade } of dependents) {
       const { name, kind } = record
-      if (replaces.includes(name) || isType(kind) || record.isData) continue
+      if (replaces.includes(name) || isType(kind) || record.isData || kind === "import") continue
       if (readsWhenMade.some((read) => replaces.includes(read))) this.#stale.push(name)
       else kept.push(...keptOf([record]))
     }
@@ -723,6 +802,7 @@ export class Resident implements NameTable {
     const own = new Map<string, Definition>()
     for (const definition of unit.definitions) {
       const { name, kind, source, span, dependencies, cells, readsWhenMade, hasPrivateNames, digest } = definition
+      const { module } = definition
       const reads = [...dependencies, ...cells]
       const before = own.get(name)
       if (before === undefined) {
@@ -735,6 +815,10 @@ export class Resident implements NameTable {
           column: span.column,
           dependencies,
           digest,
+        }
+        if (module !== undefined) {
+          record.module = module
+          record.stamp = this.modules.stampOf(module)
         }
         own.set(name, { record, reads, readsWhenMade, hasPrivateNames })
         continue
@@ -755,7 +839,7 @@ export class Resident implements NameTable {
     return own
   }
 
-  #encode(touched: Touched | "all", assigned: ReadonlySet<string>) {
+  #encode(touched: Touched | "all", assigned: ReadonlySet<string>, moved?: ReadonlySet<string>) {
     const plain: Delta["plain"] & object = []
     const groups: Delta["groups"] & object = []
     const late: string[] = []
@@ -792,6 +876,10 @@ export class Resident implements NameTable {
     for (const { name } of encoded.ephemeral) {
       this.#ephemeral.add(name)
       this.#encoded.delete(name)
+    }
+    if (moved !== undefined && moved.size > 0) {
+      for (const group of encoded.groups) if (group.names.some((name) => moved.has(name))) this.#makeAgain(group)
+      this.realm.api.endMove()
     }
     for (const { names, bytes, sources: records } of encoded.groups) {
       const print = fingerprint(bytes)
@@ -836,7 +924,7 @@ export class Resident implements NameTable {
         this.#changedDefinitions.add(name)
     }
     const changes = this.#hasPatched ? ["changes to built-ins"] : []
-    const globals = this.#mayReachGlobal ? this.realm.addedGlobals().map((name) => `globalThis.${name}`) : []
+    const globals = this.#mayReachGlobal ? this.realm.changedGlobals().map((name) => `globalThis.${name}`) : []
     return [
       ...changes,
       ...globals,
@@ -863,7 +951,7 @@ function codeOf(definition: Definition | undefined): Definition | undefined {
 /** Definitions as the compiler takes them; types have no value. */
 function keptOf(records: readonly DefinitionRecord[]): KeptDefinition[] {
   return records
-    .filter(({ kind }) => !isType(kind))
+    .filter(({ kind }) => !isType(kind) && kind !== "import")
     .map(({ name, kind, source, file, line, column, isData, wrappers }) => ({
       name,
       kind: kind as KeptDefinition["kind"],
@@ -907,6 +995,14 @@ function splitNames(names: string): string[] {
 
 function isLocal(kind: NameKind | undefined): boolean {
   return kind === "local" || kind === "readonly"
+}
+
+function isDefined(kind: NameKind | undefined): boolean {
+  return kind === "definition" || kind === "import"
+}
+
+function isImport({ kind }: { kind: string }): boolean {
+  return kind === "import"
 }
 
 function isType(kind: string): boolean {

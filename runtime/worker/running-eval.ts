@@ -26,6 +26,8 @@ export class RunningEval {
   readonly abandoned: { kind: string }[] = []
   compiled: Compiled | undefined
   isParked = false
+  /** The realm is being built for it: imports of the session are made again. */
+  isPreparing = false
   hasEnded = false
   hasUncaught = false
   exitCode: number | undefined

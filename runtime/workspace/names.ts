@@ -3,6 +3,7 @@
 // A bare name that is no binding of a session is looked up among the globals only when the compiler leaves it to that, so a global must
 // not have a name that means something before: a reserved word, a singleton, a class of the registry, a name of the realm's own global
 // object. What a fresh realm has is asked of the engine, once.
+import { inspect } from "node:util"
 import { createContext, constants } from "node:vm"
 import { NacreError } from "../errors.ts"
 
@@ -22,6 +23,12 @@ const added = [
   "performance",
   "crypto",
   "process",
+  "URL",
+  "URLSearchParams",
+  "TextEncoder",
+  "TextDecoder",
+  "AbortController",
+  "AbortSignal",
 ]
 const reserved =
   "arguments async await break case catch class const continue debugger default delete do else enum eval export extends false finally for function if implements import in instanceof interface let new null package private protected public return static super switch this throw true try typeof undefined var void while with yield"
@@ -36,7 +43,10 @@ const identifier = /^[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*$/u
 let taken: Map<string, string> | undefined
 
 /** Throws `type_error` for what is no identifier and `name_conflict` for a name that means something else already. */
-export function checkGlobalName(name: string): void {
+export function checkGlobalName(name: unknown): asserts name is string {
+  if (typeof name !== "string") {
+    throw new NacreError("type_error", `A global's name must be a string, not ${inspect(name)}.`)
+  }
   if (name.length > nameMax || !identifier.test(name)) {
     const shown = name.length > 40 ? `${name.slice(0, 40)}…` : name
     throw new NacreError("type_error", `A global's name must be an identifier, so that code can use it: '${shown}'.`)

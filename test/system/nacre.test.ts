@@ -88,6 +88,16 @@ describe("stopping", () => {
     expect(hostProcesses()).toEqual([])
   })
 
+  test("lets finish what a session has accepted whose shell was still to start, and refuses what comes then", async () => {
+    const nacre = await start(small)
+    const [session, other] = [await nacre.open(), await nacre.open()]
+    const accepted = session.eval("await new Promise((resolve) => setTimeout(resolve, 50)); 'finished'")
+    const stopped = nacre.stop()
+    expect((await refusal(other.eval("1"))).kind).toBe("nacre_stopped")
+    expect(await accepted).toMatchObject({ status: "ok", value: { data: "finished" } })
+    await stopped
+  })
+
   test("interrupts what does not finish within its time, also what is queued, and what is in native code", async () => {
     const nacre = await start({ ...small, limits: { drainMs: 50 } })
     const session = await nacre.open()

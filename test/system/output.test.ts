@@ -117,3 +117,10 @@ test("belongs to the eval that wrote it, also while another session writes on th
     expect(textOf(output)).toBe([0, 1, 2, 3, 4].map((i) => `${index}:${i}\n`).join(""))
   }
 })
+
+test("a promise shows nothing of what Node hangs on it", async () => {
+  const session = await under.open()
+  const { value, output } = await session.eval(`const p = new Promise(() => {}); console.log(p); ({ p })`)
+  expect(value?.text).toBe("{ p: Promise { <state unknown> } }")
+  expect(output.map((it) => it.text).join("")).toBe("Promise { <state unknown> }\n")
+})

@@ -1,6 +1,7 @@
 // Kinds of error that no other file meets: what session code is refused, and what an embedder asks too early for.
 import { expect, test } from "vitest"
 import { Nacre } from "nacre"
+import type { Session } from "nacre"
 import { refusal, useNacre } from "./nacre-under-test.ts"
 
 // Ten thousand synchronous calls on a loaded machine: each of them in time.
@@ -34,7 +35,7 @@ test.each([
 
 test("options of a later version are unsupported", async () => {
   expect((await refusal(Nacre.start({ store: {} } as never))).kind).toBe("unsupported")
-  expect((await refusal(under.nacre.open({ check: "types" } as never))).kind).toBe("unsupported")
+  expect((await refusal(under.nacre.open({ commit: "idle" } as never))).kind).toBe("unsupported")
   expect((await refusal(under.nacre.loadPrelude())).kind).toBe("unsupported")
 })
 
@@ -74,4 +75,41 @@ test("after close everything but identity and display is session_not_found, also
     `Session(unknown: ${session.id})`,
     true,
   ])
+})
+
+const nothing = null as never
+const symbol = Symbol("s") as never
+const bare = Object.create(null) as never
+const bad: [string, (nacre: Nacre, session: Session) => unknown][] = [
+  ["start", () => Nacre.start(nothing)],
+  ["start, a list", () => Nacre.start([] as never)],
+  ["start hosts", () => Nacre.start({ hosts: nothing })],
+  ["start limits", () => Nacre.start({ limits: "many" as never })],
+  ["start tools", () => Nacre.start({ tools: nothing })],
+  ["start onEvent", () => Nacre.start({ onEvent: 5 as never })],
+  ["open", (nacre) => nacre.open(nothing)],
+  ["open kind", (nacre) => nacre.open({ kind: symbol })],
+  ["open kind, an object", (nacre) => nacre.open({ kind: bare })],
+  ["open profile", (nacre) => nacre.open({ profile: bare })],
+  ["open isolation", (nacre) => nacre.open({ isolation: bare })],
+  ["open principal", (nacre) => nacre.open({ principal: 5 as never })],
+  ["open tools", (nacre) => nacre.open({ tools: nothing })],
+  ["globals", (nacre) => nacre.globals(symbol)],
+  ["attach", (nacre) => nacre.attach(nothing)],
+  ["attach options", (nacre) => nacre.attach(() => {}, nothing)],
+  ["attach since", (nacre) => nacre.attach(() => {}, { since: Number.NaN })],
+  ["attach sinse", (nacre) => nacre.attach(() => {}, { sinse: 1 } as never)],
+  ["eval options", (_nacre, session) => session.eval("1", nothing)],
+  ["eval atomic", (_nacre, session) => session.eval("1", { atomic: bare })],
+  ["eval signal", (_nacre, session) => session.eval("1", { signal: bare })],
+  ["run options", (_nacre, session) => session.run("1", nothing)],
+  ["interrupt", (_nacre, session) => session.interrupt(5 as never)],
+  ["mark", (_nacre, session) => session.mark(symbol)],
+  ["rollback", (_nacre, session) => session.rollback(nothing)],
+]
+test.each(bad)("misshapen options of %s are invalid_options", async (_what, use) => {
+  const session = await under.open()
+  const refused = await refusal((async () => use(under.nacre, session))())
+  expect(refused.kind).toBe("invalid_options")
+  expect(await session.run("1 + 1")).toBe(2)
 })

@@ -39,6 +39,9 @@ interface Step {
   line?: number
   /** The definition that the first diagnostic lies in. */
   at?: string
+  /** The first one's message says this. */
+  says?: string
+  schemes?: Record<string, string>
   revision?: number
   /** Equal wherever the same word stands. */
   digest?: string
@@ -51,6 +54,8 @@ interface Step {
 
 interface Case {
   title: string
+  /** Default "syntax": most cases are about what the checker does not look at. */
+  check?: "types"
   steps: Step[]
 }
 
@@ -125,7 +130,7 @@ class Run {
       const exported = JSON.parse(JSON.stringify(this.session.exportRevision(step.import))) as ReturnType<
         Session["exportRevision"]
       >
-      this.session = await it.open()
+      this.session = await it.open({ check: "syntax" })
       return this.session.importRevision(exported)
     }
     return this.session.commitChange(this.candidates.get(step.commit!)!, { rebase: step.rebase ?? false })
@@ -148,6 +153,7 @@ class Run {
       expect(kind, what).toBe(step.rejected)
       if (step.keys !== undefined) expect(keys?.toSorted(), what).toEqual(step.keys)
       if (step.line !== undefined) expect(diagnostics[0]?.line, what).toBe(step.line)
+      if (step.says !== undefined) expect(diagnostics[0]?.message, what).toContain(step.says)
       if (step.at !== undefined) expect(diagnostics[0]?.key, what).toBe(step.at)
       return
     }
@@ -184,10 +190,10 @@ function changeOf(change: string | SubmittedChange): SubmittedChange {
 }
 
 for (const { file, cases } of files) {
-  for (const { title, steps } of cases) {
+  for (const { title, check = "syntax", steps } of cases) {
     for (const evicts of [false, true]) {
       test(`${file}: ${title}${evicts ? ", with a rebuild after each step" : ""}`, async () => {
-        const run = new Run(await it.open(), evicts ? await it.open() : undefined)
+        const run = new Run(await it.open({ check }), evicts ? await it.open() : undefined)
         for (const step of steps) await run.step(step)
       })
     }

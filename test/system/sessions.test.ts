@@ -1,6 +1,7 @@
 // Sessions as their embedder holds them: queue and order, ephemerals, forks, marks, reset, closing, isolation.
 import { describe, expect, test } from "vitest"
 import { EvalFailure } from "nacre"
+import type { Session } from "nacre"
 import { until } from "../until.ts"
 import { refusal, useNacre } from "./nacre-under-test.ts"
 
@@ -315,3 +316,60 @@ test.each([
     expect([outcome.status, outcome.error?.message, outcome.value?.text]).toEqual(["ok", undefined, text])
   },
 )
+
+describe("an id whose session is being closed", () => {
+  test("names no live session, and is opened afresh when that has gone", async () => {
+    const first = await under.open({ id: "again", kind: "repl" })
+    await first.eval("let x = 1")
+    const running = first.eval(`await tools.hold("again")`)
+    await under.parked("again")
+    const closing = first.close()
+    expect(under.nacre.session("again")).toBeUndefined()
+    expect(under.nacre.sessions()).not.toContain(first)
+    const second = await under.open({ id: "again", kind: "service" })
+    expect(second).not.toBe(first)
+    expect(await second.run("typeof x")).toBe("undefined")
+    await closing
+    expect((await running).status).toBe("interrupted")
+    expect(under.nacre.session("again")).toBe(second)
+  })
+
+  test("opened twice meanwhile is one session", async () => {
+    const first = await under.open({ id: "twice" })
+    await first.eval("1")
+    void first.close()
+    const [second, third] = await Promise.all([under.open({ id: "twice" }), under.open({ id: "twice" })])
+    expect(second).toBe(third)
+    expect(await second.run("1")).toBe(1)
+  })
+
+  test("is another session's for code that knew the one before", async () => {
+    const reader = await under.open()
+    const first = await under.open({ id: "reused", kind: "repl" })
+    await reader.eval(`const before = Session.withId("reused")`)
+    await first.close()
+    await under.open({ id: "reused", kind: "service" })
+    const text = `const now = Session.withId("reused"); [before.kind, now.kind, String(now), Workspace.sessions.at(-1).kind]`
+    expect(await reader.run(text)).toEqual(["repl", "service", "Session(service: reused)", "service"])
+  })
+})
+
+describe("a fork", () => {
+  test("counts as a session", async () => {
+    const session = await under.open()
+    const opened = [session]
+    while (under.nacre.sessions().length < 40) opened.push(await under.open())
+    expect((await refusal(session.fork())).kind).toBe("session_limit")
+    await opened.at(-1)!.close()
+    expect(await (await session.fork()).run("1")).toBe(1)
+  })
+
+  test("of a session with a host of its own has one of its own", async () => {
+    const session = await under.open({ isolation: "process" })
+    const fork = await session.fork()
+    await Promise.all([session.run("1"), fork.run("1")])
+    const hostOf = (it: Session) => it.worker?.host.pid
+    expect(hostOf(session)).toBeGreaterThan(0)
+    expect(hostOf(fork)).not.toBe(hostOf(session))
+  })
+})

@@ -35,6 +35,16 @@ const under = useNacre({
       const refused = await refusal(under.nacre.session(call.session)!.eval("1"))
       return refused.kind
     },
+    takeTurn: async ([what], call) => {
+      const session = under.nacre.session(call.session)!
+      const turns: Record<string, () => Promise<unknown>> = {
+        reset: () => session.reset(),
+        fork: () => session.fork(),
+        mark: () => session.mark("m"),
+        rollback: () => session.rollback("m"),
+      }
+      return (await refusal(turns[String(what)]!())).kind
+    },
     elsewhere: async () => {
       const other = await under.open()
       return other.run("20 + 1")
@@ -264,3 +274,13 @@ test("a tool that is missing is named, with those there are", async () => {
   await under.killHosts()
   expect(await session.run(`await t.two()`)).toBe(2)
 })
+
+test.each(["reset", "fork", "mark", "rollback"])(
+  "a tool that asks for %s of the session that waits for it is refused",
+  async (what) => {
+    const session = await under.open()
+    await session.eval("let x = 1")
+    expect(await session.run(`await tools.takeTurn("${what}")`)).toBe("would_deadlock")
+    expect(await session.run("x")).toBe(1)
+  },
+)

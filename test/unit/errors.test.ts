@@ -44,9 +44,13 @@ const met: Record<ErrorKind, string | { never: string }> = {
   mark_not_found: "system/sessions.test.ts",
   tool_not_found: "unit/shell/tool-calls.test.ts",
   tool_timeout: "system/tools.test.ts",
+  checker_unavailable: "system/checker.test.ts",
   revision_not_found: "system/revisions.test.ts",
   candidate_not_found: "system/revisions.test.ts",
   stale_parent: { never: "It is no error but the kind of a rejection, and of what stands in an outcome's `rejected`." },
+  capability_denied: "system/modules.test.ts",
+  module_not_found: "system/modules.test.ts",
+  module_invalid: "system/modules.test.ts",
   unsupported: "system/refusals.test.ts",
 }
 

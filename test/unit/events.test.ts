@@ -72,4 +72,55 @@ describe("an event log", () => {
     show(log, "main")
     expect([seen, failures.map(String)]).toEqual([[1], ["Error: mine"]])
   })
+
+  test("everybody gets every event in its order, whatever listeners make happen", () => {
+    const { log, failures } = start()
+    const seen: number[][] = [[], [], []]
+    const late: number[] = []
+    log.attach((event) => {
+      seen[0]!.push(event.seq)
+      if (event.seq === 1) show(log, "main")
+      if (event.seq === 2) show(log, "main")
+    })
+    log.attach((event) => {
+      seen[1]!.push(event.seq)
+      if (event.seq === 1) log.attach((it) => late.push(it.seq))
+      if (event.seq === 2) log.attach((it) => seen[2]!.push(it.seq), { since: 0 })
+    })
+    show(log, "main")
+    show(log, "main")
+    expect([seen, late, failures]).toEqual([
+      [
+        [1, 2, 3, 4],
+        [1, 2, 3, 4],
+        [1, 2, 3, 4],
+      ],
+      [3, 4],
+      [],
+    ])
+  })
+
+  test("what one listener does to an event is not what others see", () => {
+    const { log, failures } = start()
+    const seen: string[] = []
+    log.attach((event) => Object.assign(event, { text: "changed" }))
+    log.attach((event) => seen.push("text" in event ? event.text : ""))
+    show(log, "main")
+    log.attach((event) => seen.push("text" in event ? event.text : ""), { since: 0 })
+    expect([seen, failures.length]).toEqual([["line", "line"], 1])
+  })
+
+  test("what happens while missed events are given comes after them", () => {
+    const { log } = start()
+    for (let n = 0; n < 3; n++) show(log, "main")
+    const seen: number[] = []
+    log.attach(
+      (event) => {
+        seen.push(event.seq)
+        if (event.seq <= 2) show(log, "main")
+      },
+      { since: 0 },
+    )
+    expect(seen).toEqual([1, 2, 3, 4, 5])
+  })
 })

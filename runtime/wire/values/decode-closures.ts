@@ -57,7 +57,7 @@ export function readBound(decoder: ValueDecoder): object {
   return made
 }
 
-function readInPlace(decoder: ValueDecoder): unknown {
+export function readInPlace(decoder: ValueDecoder): unknown {
   if (decoder.scopeDepth > scopeDepthMax * closureDepthMax) decoder.fail("functions bound too often")
   decoder.scopeDepth++
   const value = decoder.readSlot()
@@ -69,12 +69,14 @@ function readInPlace(decoder: ValueDecoder): unknown {
 /** An instance of classes with private names; a placeholder where these mean nothing. */
 export function readPrivate(decoder: ValueDecoder): object {
   const count = decoder.readSlotCount(2)
-  const classes: string[] = newList()
+  const classes: unknown[] = newList()
   const labels: string[] = newList()
   for (let i = 0; i < count; i++) {
-    classes[i] = decoder.readText()
+    const item = decoder.read()
+    if (item !== true && typeof item !== "string") decoder.fail("a class was expected")
+    classes[i] = item === true ? readInPlace(decoder) : item
     const names = decoder.readSlotCount(1)
-    for (let at = 0; at < names; at++) labels[labels.length] = `${classes[i]!}.#${decoder.readText()}`
+    for (let at = 0; at < names; at++) labels[labels.length] = privateLabel(classes, i, decoder.readText())
   }
   const constructed = decoder.hooks.construct?.(classes) ?? standIn(classes)
   decoder.keep(constructed.object)
@@ -83,8 +85,15 @@ export function readPrivate(decoder: ValueDecoder): object {
   return constructed.object
 }
 
-function standIn(classes: readonly string[]): Constructed {
-  const last = classes.length > 0 ? classes[classes.length - 1]! : "a class"
+/** How `Constructed.set` is told of a private name: the class by its name, or by its place where it is a value. */
+export function privateLabel(classes: readonly unknown[], index: number, name: string): string {
+  const owner = classes[index]
+  return `${typeof owner === "string" ? owner : index}.#${name}`
+}
+
+function standIn(classes: readonly unknown[]): Constructed {
+  const given = classes.length > 0 ? classes[classes.length - 1] : undefined
+  const last = typeof given === "string" ? given : "a class"
   // A class of the realm itself.
   const name = last[0] === "%" ? stringSlice(last, 1) : last
   return { object: new Placeholder(`value with private names of ${name}`, `${name} {}`), set: () => {} }
@@ -94,14 +103,14 @@ function isPlaceholder(object: object): boolean {
   return prototypeOf(object) === Placeholder.prototype
 }
 
-function restoreFact(made: object, key: "name" | "length", fact: unknown): void {
+export function restoreFact(made: object, key: "name" | "length", fact: unknown): void {
   if (fact === false) deleteOwn(made, key)
   else if (typeof fact === (key === "name" ? "string" : "number")) {
     defineOwn(made, key, withoutPrototype({ value: fact, writable: false, enumerable: false, configurable: true }))
   }
 }
 
-function readScope(decoder: ValueDecoder): Activation {
+export function readScope(decoder: ValueDecoder): Activation {
   if (decoder.read() !== null) decoder.fail("an activation was expected")
   if (decoder.scopeDepth > scopeDepthMax * closureDepthMax) decoder.fail("activations in too many others")
   decoder.scopeDepth++

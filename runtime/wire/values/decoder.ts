@@ -23,7 +23,8 @@ import {
 } from "../../../stdlib/intrinsics.ts"
 import { makeProxy } from "../../../stdlib/proxy-record.ts"
 import { finishGeneral, isObject, setGeneralPrototype, type General } from "./decode-general.ts"
-import { readBound, readClosure, readPrivate } from "./decode-closures.ts"
+import { readBound, readClosure, readInPlace, readPrivate } from "./decode-closures.ts"
+import { readClass, readPart } from "./decode-classes.ts"
 import { decodeKind } from "./decode-kinds.ts"
 import { describedPrototype, Placeholder } from "./described.ts"
 import { MalformedValueError } from "./malformed.ts"
@@ -44,13 +45,16 @@ import {
   opPlaceholder,
   opProxy,
   opBound,
+  opClass,
   opClosure,
+  opPart,
   opPrivate,
   opShape,
   opShaped,
   protoPlain,
   protoNull,
   protoClass,
+  protoSlot,
   attrAccessor,
   proxyDepthMax,
 } from "./format.ts"
@@ -180,7 +184,7 @@ export class ValueDecoder {
   #readOp(op: number): unknown {
     if (op >= opShaped) {
       if (op - opShaped >= this.#shapeCount) this.fail("an unknown shape")
-      return this.#readShaped(this.#shapes[op - opShaped] as DecodedShape)
+      return this.#readShaped(this.keep({}), this.#shapes[op - opShaped] as DecodedShape)
     }
     switch (op) {
       case opNull:
@@ -191,7 +195,7 @@ export class ValueDecoder {
         return this.#objects[id]
       }
       case opShape:
-        return this.#readShaped(this.#readShape())
+        return this.#readShaped(this.keep({}), this.#readShape())
       case opArray: {
         const count = this.readSlotCount(1)
         return this.#readItems(this.keep([]), count)
@@ -221,6 +225,10 @@ export class ValueDecoder {
         return readPrivate(this)
       case opClosure:
         return readClosure(this)
+      case opClass:
+        return readClass(this)
+      case opPart:
+        return readPart(this)
       case opNumbers:
         return this.readNumbers()
       default:
@@ -247,9 +255,8 @@ export class ValueDecoder {
   }
 
   #readShape(): DecodedShape {
-    const mode = this.readCount(protoClass)
-    const prototype =
-      mode === protoPlain ? ObjectPrototype : mode === protoNull ? null : this.#classPrototype(this.readText())
+    const mode = this.readCount(protoSlot)
+    const prototype = this.#shapePrototype(mode)
     const count = this.readSlotCount(1)
     const keys: string[] = newList()
     for (let i = 0; i < count; i++) keys[i] = this.readText()
@@ -258,9 +265,18 @@ export class ValueDecoder {
     return shape
   }
 
-  #readShaped(shape: DecodedShape): object {
+  #shapePrototype(mode: number): object | null {
+    if (mode === protoPlain) return ObjectPrototype
+    if (mode === protoNull) return null
+    if (mode === protoClass) return this.#classPrototype(this.readText())
+    const prototype = readInPlace(this)
+    if (!isObject(prototype)) this.fail("a prototype that is no object")
+    return prototype
+  }
+
+  #readShaped(made: object, shape: DecodedShape): object {
     const { keys, prototype, isOpen } = shape
-    const object = this.keep({}) as Record<string, unknown>
+    const object = made as Record<string, unknown>
     if (!isOpen && prototype !== ObjectPrototype) setPrototype(object, prototype)
     const count = keys.length
     for (let i = 0; i < count; i++) {

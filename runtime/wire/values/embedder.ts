@@ -51,8 +51,9 @@ function placeholderIn(root: unknown): Placeholder | undefined {
     seen.add(value)
     if (ArrayBuffer.isView(value)) continue
     if (value instanceof Map) for (const [key, held] of value) open.push(key, held)
-    else if (value instanceof Set) open.push(...value)
-    for (const descriptor of Object.values(Object.getOwnPropertyDescriptors(value))) {
+    else if (value instanceof Set) for (const held of value) open.push(held)
+    for (const key of Reflect.ownKeys(value)) {
+      const descriptor = Object.getOwnPropertyDescriptor(value, key)!
       // Half an accessor that had no meaning here is gone.
       if (!("value" in descriptor)) return new Placeholder("function", "")
       open.push(descriptor.value)

@@ -72,7 +72,7 @@ function writeBound(encoder: ValueEncoder, object: object): string | undefined {
   return undefined
 }
 
-function writeInPlace(encoder: ValueEncoder, value: unknown): void {
+export function writeInPlace(encoder: ValueEncoder, value: unknown): void {
   encoder.closureDepth++
   encoder.writeValue(value)
   encoder.closureDepth--
@@ -80,13 +80,13 @@ function writeInPlace(encoder: ValueEncoder, value: unknown): void {
 }
 
 /** `name` and `length` as a fresh function has them: the value. `false`: there is none; `true`: it is among the properties. */
-function factOf(object: object, key: "name" | "length", type: "string" | "number"): Primitive {
+export function factOf(object: object, key: "name" | "length", type: "string" | "number"): Primitive {
   const descriptor = descriptorOf(object, key)
   if (descriptor === undefined) return false
   return isFact(descriptor, type) ? (descriptor.value as Primitive) : true
 }
 
-function isFact(descriptor: PropertyDescriptor, type: "string" | "number"): boolean {
+export function isFact(descriptor: PropertyDescriptor, type: "string" | "number"): boolean {
   if (!objectHasOwn(descriptor, "value") || typeof descriptor.value !== type) return false
   return descriptor.writable === false && descriptor.enumerable === false && descriptor.configurable === true
 }
@@ -114,7 +114,7 @@ function isGeneratorPrototype(descriptor: PropertyDescriptor | undefined): boole
 }
 
 /** Why an activation cannot be made again. */
-function problemOf(encoder: ValueEncoder, from: ScopeToken): string | undefined {
+export function problemOf(encoder: ValueEncoder, from: ScopeToken): string | undefined {
   let token = from
   for (let depth = 0; typeof token === "function"; depth++) {
     if (depth > scopeDepthMax) return `it stands in more than ${scopeDepthMax} scopes`
@@ -142,7 +142,7 @@ function canRead(token: (key: number) => unknown, at: number): boolean {
   }
 }
 
-function writeScope(encoder: ValueEncoder, token: ScopeToken): void {
+export function writeScope(encoder: ValueEncoder, token: ScopeToken): void {
   if (typeof token === "object") {
     writeRoot(encoder, token)
     encoder.put(0)

@@ -34,7 +34,17 @@ export function writeGeneral(
   brand: Brand,
   keys: readonly (string | symbol)[],
 ): void {
-  const hasPrototype = !isFreshPrototype(brand, object, prototype)
+  writeProperties(encoder, object, !isFreshPrototype(brand, object, prototype), prototype, keys)
+}
+
+/** The same, where something else decides whether the prototype is told. */
+export function writeProperties(
+  encoder: ValueEncoder,
+  object: object,
+  hasPrototype: boolean,
+  prototype: object | null,
+  keys: readonly (string | symbol)[],
+): void {
   const slots: unknown[] = newList()
   const labels: (string | symbol)[] = newList()
   const attributes: Primitive[] = newList()

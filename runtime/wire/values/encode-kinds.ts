@@ -5,6 +5,7 @@
 // whoever can read a promise's state writes it there, with an op of its own.
 
 import {
+  ArrayPrototype,
   objectHasOwn,
   ownKeysOf,
   descriptorOf,
@@ -26,6 +27,8 @@ import {
 } from "../../../stdlib/intrinsics.ts"
 import { confirmBrand, functionName, unrootedBrand, type Brand } from "../../../stdlib/brands.ts"
 import { recordedProxy } from "../../../stdlib/proxy-record.ts"
+import { classRecord } from "../../../stdlib/classes.ts"
+import { writeClass } from "./encode-classes.ts"
 import { writeClosure } from "./encode-closures.ts"
 import { writeBuffer, writeView } from "./encode-bytes.ts"
 import { writePrivate } from "./encode-privates.ts"
@@ -48,7 +51,13 @@ import {
 } from "./format.ts"
 
 export function writeFunction(encoder: ValueEncoder, object: object): void {
-  const problem = encoder.hooks.keepsClosures === true ? writeClosure(encoder, object) : ""
+  const record = encoder.hooks.keepsClosures === true ? classRecord(object) : undefined
+  const problem =
+    record !== undefined
+      ? writeClass(encoder, object, record)
+      : encoder.hooks.keepsClosures === true
+        ? writeClosure(encoder, object)
+        : ""
   if (problem === undefined) return
   const name = functionName(object)
   const isClass = stringIndexOf(functionToString(object), "class") === 0
@@ -82,6 +91,11 @@ export function writeOther(
   candidate: Brand,
   info: PrototypeInfo | undefined,
 ): void {
+  const foreign = info === undefined ? foreignArrayOf(encoder, prototype) : info.foreign
+  if (foreign !== undefined) {
+    encoder.writeEphemeral(object, `an instance of ${foreign}, which is an imported class`, `${foreign} {}`)
+    return
+  }
   const brand =
     candidate === "ordinary" ? unrootedBrand(object) : confirmBrand(object, candidate) ? candidate : "ordinary"
   if (info?.privates !== undefined && writePrivate(encoder, object, prototype, brand, info.className, info.privates))
@@ -165,6 +179,12 @@ export function writeOther(
       // Both were taken before any brand was asked for.
       encoder.writeEphemeral(object, `a ${brand}`)
   }
+}
+
+/** Nothing is looked up ahead for arrays, which nearly always have the usual prototype. */
+function foreignArrayOf(encoder: ValueEncoder, prototype: object | null): string | undefined {
+  if (prototype === null || prototype === ArrayPrototype) return undefined
+  return encoder.hooks.foreignOf?.(prototype)
 }
 
 function writeOrdinary(

@@ -30,11 +30,14 @@ import {
   Uint8ArrayOf,
   type Primitive,
 } from "../../../stdlib/intrinsics.ts"
-import type { PrivatesOfClass } from "../../../stdlib/privates.ts"
+import { strayedFrom, type PrivatesOfClass } from "../../../stdlib/privates.ts"
 import type { SourceRecord } from "../../../stdlib/stamp.ts"
-import { candidateBrand, hasLongChain, opaqueBuiltin, type Brand } from "../../../stdlib/brands.ts"
+import { candidateBrand, functionName, hasLongChain, opaqueBuiltin, type Brand } from "../../../stdlib/brands.ts"
 import { isRecordedProxy } from "../../../stdlib/proxy-record.ts"
 import { wellKnownSymbolName } from "./symbols.ts"
+import { classOfPart, partNumber } from "../../../stdlib/classes.ts"
+import { fitsInPlace, writePart } from "./encode-classes.ts"
+import { writeInPlace } from "./encode-closures.ts"
 import { writeFunction, writeOther, writeProxy } from "./encode-kinds.ts"
 import {
   numbersMin,
@@ -52,6 +55,7 @@ import {
   protoClass,
   protoNull,
   protoPlain,
+  protoSlot,
 } from "./format.ts"
 import { frameCaptures, frameFields, frameItems, frameSlots, pathOf, type Frame, type SlotLabels } from "./frames.ts"
 import { hasPlainItems, isPlainData, numbersOf, objectPrototypeIsSilent } from "./plain.ts"
@@ -66,6 +70,7 @@ const encodeHookNames = [
   "viewsAreSlices",
   "keepsClosures",
   "privatesOf",
+  "foreignOf",
 ] as const
 
 /** Shapes remembered per prototype; a program's hot objects rarely alternate between more. */
@@ -81,14 +86,19 @@ interface Shape {
 
 /** What is known of a prototype, looked up once per encode. */
 export interface PrototypeInfo {
-  /** One of `protoPlain`, `protoNull`, `protoClass`; -1 when its objects need the general form. */
+  /** One of `protoPlain`, `protoNull`, `protoClass`, `protoSlot`; -1 when its objects need the general form. */
   readonly mode: number
   readonly className: string
+  /** The class that is a value, and its prototype. */
+  readonly made: object | undefined
+  readonly prototype: object | undefined
   readonly hasPrivateNames: boolean
   readonly privates: readonly PrivatesOfClass[] | undefined
   readonly brand: Brand
   /** The built-in class on the chain whose internal state nobody can read, as in `Intl.Collator`. */
   readonly builtin: string | undefined
+  /** The class of an imported module on the chain: what its code keeps of an instance cannot be known. */
+  readonly foreign: string | undefined
   /** The chain has more links than anything but an attack: every question about such an object would walk all of it. */
   readonly isTooDeep: boolean
   readonly shapes: Shape[]
@@ -129,12 +139,14 @@ export class ValueEncoder {
   #null = newPrototypeInfo(protoNull)
   #shapeCount = 0
   readonly #isSilent = objectPrototypeIsSilent()
+  readonly #keepsClasses: boolean
   #scratch: unknown[] = newList()
   #top: Frame | undefined
   #root = ""
 
   constructor(given: EncodeHooks, policy: EphemeralPolicy, limit: number) {
     this.hooks = ownHooks(given, encodeHookNames)
+    this.#keepsClasses = this.hooks.keepsClosures === true
     this.policy = policy
     this.limit = limit
   }
@@ -239,7 +251,13 @@ export class ValueEncoder {
       return
     }
     if (this.exceeds(2)) return
-    if (isRecordedProxy(object)) writeProxy(this, object)
+    const made = this.#keepsClasses ? classOfPart(object) : undefined
+    const strayed = strayedFrom(object)
+    if (strayed !== undefined) {
+      const name = functionName(strayed) || "a class"
+      this.writeEphemeral(object, `an object with the private names of ${name}, which it is no instance of`)
+    } else if (made !== undefined) writePart(this, object, made)
+    else if (isRecordedProxy(object)) writeProxy(this, object)
     else if (this.hooks.isProxy?.(object) === true) this.writeEphemeral(object, "a proxy")
     else if (typeof object === "function") writeFunction(this, object)
     else if (arrayIsArray(object)) {
@@ -275,13 +293,20 @@ export class ValueEncoder {
     const isTooDeep = hasLongChain(prototype, prototypesMax)
     const brand = isTooDeep ? "ordinary" : candidateBrand(prototype)
     const builtin = brand === "ordinary" && !isTooDeep ? opaqueBuiltin(prototype) : undefined
+    const foreign = isTooDeep ? undefined : this.hooks.foreignOf?.(prototype)
+    const isPlain = brand === "ordinary" && builtin === undefined && foreign === undefined && !isTooDeep
+    const part = found === undefined && this.#keepsClasses ? classOfPart(prototype) : undefined
+    const made = part !== undefined && partNumber(prototype) === 0 ? part : undefined
     const info: PrototypeInfo = {
-      mode: found !== undefined && brand === "ordinary" && builtin === undefined ? protoClass : -1,
-      className: found?.name ?? "",
+      mode: !isPlain ? -1 : found !== undefined ? protoClass : made !== undefined ? protoSlot : -1,
+      className: found?.name ?? (made === undefined ? "" : functionName(made)),
+      made,
+      prototype: made === undefined ? undefined : prototype,
       hasPrivateNames: found?.hasPrivateNames ?? false,
       privates: this.hooks.privatesOf?.(prototype),
       brand,
       builtin,
+      foreign,
       isTooDeep,
       shapes: newList(),
       shapeCount: 0,
@@ -295,7 +320,8 @@ export class ValueEncoder {
     if (!isExtensible(object)) return false
     const keys = objectKeys(object)
     const count = keys.length
-    if (count === 0 && info.mode !== protoClass) return false
+    if (count === 0 && info.mode < protoClass) return false
+    if (info.made !== undefined && !fitsInPlace(this, info.made)) return false
     if (objectNames(object).length !== count || objectSymbols(object).length !== 0) return false
     const scratch = this.#scratch
     const isSilent = this.#isSilent
@@ -344,14 +370,15 @@ export class ValueEncoder {
         return
       }
     }
-    const shape = { index: this.#shapeCount++, keys }
-    shapes[info.shapeCount % recentShapesMax] = shape
-    info.shapeCount++
     this.putOp(opShape)
     this.put(info.mode)
     if (info.mode === protoClass) this.put(info.className)
+    else if (info.mode === protoSlot) writeInPlace(this, info.prototype)
     this.put(count)
     for (let i = 0; i < count; i++) this.writeValue(keys[i])
+    // Numbered only now: what stands in place may define shapes too.
+    shapes[info.shapeCount % recentShapesMax] = { index: this.#shapeCount++, keys }
+    info.shapeCount++
   }
 
   /** Dense, extensible, no property beside its items, all of them plain data. `false`: nothing was written. */
@@ -446,10 +473,13 @@ function newPrototypeInfo(mode: number): PrototypeInfo {
   return {
     mode,
     className: "",
+    made: undefined,
+    prototype: undefined,
     hasPrivateNames: false,
     privates: undefined,
     brand: "ordinary",
     builtin: undefined,
+    foreign: undefined,
     isTooDeep: false,
     shapes: newList(),
     shapeCount: 0,

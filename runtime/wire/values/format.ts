@@ -69,14 +69,29 @@ export const opRoot = 26
 export const opScope = 27
 /** Follows a slot written in place before plain items, so that an object whose contents come later does not take these for them. */
 export const opEnd = 28
-/** Defines a shape and makes its first object: 0 Object.prototype | 1 null | 2 class name; count, keys. */
+/**
+ * A class of session code: bits of what follows, number in its source, name, length, activation, count of keys, keys, count of private static
+ * fields, their names; takes its number; the private values, its prototype's general form, its own general form
+ */
+export const opClass = 31
+/** What came with a class: the number of the part, class slot and `opEnd`; takes its number after these. */
+export const opPart = 33
+/** Defines a shape and makes its first object: 0 Object.prototype | 1 null | 2 class name | 3 slot and `opEnd`; count, keys. */
 export const opShape = 32
 /** From here on an op is 64 + the number of a shape. */
 export const opShaped = 64
 
+/** The class's general form follows, its prototype's does; and whether that lists all properties, or only the prototype. */
+export const classOwn = 1
+export const classPrototype = 2
+export const classListsOwn = 4
+export const classListsPrototype = 8
+
 export const protoPlain = 0
 export const protoNull = 1
 export const protoClass = 2
+/** The prototype of a class that is a value. */
+export const protoSlot = 3
 
 export const attrWritable = 1
 export const attrEnumerable = 2
@@ -97,7 +112,7 @@ export const proxyDepthMax = 64
 export const scopeDepthMax = 128
 export const closureDepthMax = 16
 
-/** classes: count, then name, count and names of each; then the general form of the object; the private values follow before it */
+/** classes: count, then name (or `true`, class slot and `opEnd`), count and names of each; then the general form of the object; the private values follow before it */
 export const opPrivate = 29
 
 /** more, name, length, count of arguments, target slot, `this` slot, arguments, `opEnd` after each; takes its number after all of them */
@@ -120,4 +135,5 @@ export const wellKnownSymbolNames: readonly string[] = [
   "unscopables",
   "dispose",
   "asyncDispose",
+  "metadata",
 ]

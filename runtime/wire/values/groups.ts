@@ -8,7 +8,7 @@
 // A binding that reaches an ephemeral is named and left out. In a group, the others are asked one by one whether they reach it
 // too; what a clean one covers is not searched again.
 
-import { arraySort, MapOf, mapGet, mapSet, newList, type Primitive } from "../../../stdlib/intrinsics.ts"
+import { arraySort, mapEach, MapOf, mapGet, mapSet, newList, type Primitive } from "../../../stdlib/intrinsics.ts"
 import type { SourceRecord } from "../../../stdlib/stamp.ts"
 import { ValueEncoder } from "./encoder.ts"
 import { formatVersion } from "./format.ts"
@@ -46,7 +46,7 @@ interface Scanned {
 
 /** Never runs session code and never throws. Both lists are without prototype, as are the lists in them. */
 export function encodeBindings(entries: ArrayLike<NamedValue>, hooks: EncodeHooks): EncodedBindings {
-  const scanned = scan(sortedByName(entries), hooks)
+  const { scanned } = scan(sortedByName(entries), hooks)
   const count = scanned.length
   const groups: EncodedGroup[] = newList()
   const ephemeral: EphemeralBinding[] = newList()
@@ -87,7 +87,28 @@ export function encodeBindings(entries: ArrayLike<NamedValue>, hooks: EncodeHook
   return { groups, ephemeral }
 }
 
-function scan(entries: NamedValue[], hooks: EncodeHooks): Scanned[] {
+/** Every object that the bindings reach, each with the first binding that does; and the bindings that reach an ephemeral. */
+export function reachedFrom(
+  entries: ArrayLike<NamedValue>,
+  hooks: EncodeHooks,
+): { reached: { object: object; binding: string }[]; ephemeral: EphemeralBinding[] } {
+  const sorted = sortedByName(entries)
+  const { encoder, scanned } = scan(sorted, hooks)
+  const reached: { object: object; binding: string }[] = newList()
+  const ephemeral: EphemeralBinding[] = newList()
+  mapEach(encoder.ids, (id, value) => {
+    if ((typeof value !== "object" && typeof value !== "function") || value === null) return
+    reached[reached.length] = { object: value, binding: scanned[bindingOf(scanned, scanned.length, id)]!.name }
+  })
+  for (let i = 0; i < scanned.length; i++) {
+    const found = firstEphemeral(scanned[i]!, hooks)
+    if (found !== undefined)
+      ephemeral[ephemeral.length] = { name: scanned[i]!.name, what: found.what, path: found.path }
+  }
+  return { reached, ephemeral }
+}
+
+function scan(entries: NamedValue[], hooks: EncodeHooks): { scanned: Scanned[]; encoder: ValueEncoder } {
   const scanned: Scanned[] = newList()
   const encoder = new ValueEncoder(hooks, "scan", Infinity)
   for (let i = 0; i < entries.length; i++) {
@@ -114,11 +135,15 @@ function scan(entries: NamedValue[], hooks: EncodeHooks): Scanned[] {
       memberCount: 0,
     }
   }
-  return scanned
+  return { scanned, encoder }
 }
 
-/** The binding that met the object of this number first, among the first `count`. */
+/** The group of the binding that met the object of this number first, among the first `count`. */
 function ownerOf(scanned: Scanned[], count: number, id: number): number {
+  return rootOf(scanned, bindingOf(scanned, count, id))
+}
+
+function bindingOf(scanned: Scanned[], count: number, id: number): number {
   let low = 0
   let high = count - 1
   while (low < high) {
@@ -126,7 +151,7 @@ function ownerOf(scanned: Scanned[], count: number, id: number): number {
     if (scanned[middle]!.firstId <= id) low = middle
     else high = middle - 1
   }
-  return rootOf(scanned, low)
+  return low
 }
 
 /** Makes two groups one; the earlier first member stays first. `own` may be the binding being scanned, which has no entry yet. */

@@ -18,6 +18,8 @@ export interface EncodeHooks {
   standInPrototype?(prototype: object): object | undefined
   /** The classes with private names on the prototype chain, base first. Without it such instances are ephemeral. */
   privatesOf?(prototype: object): readonly PrivatesOfClass[] | undefined
+  /** The name of an imported class on the prototype chain; its instances are ephemeral. */
+  foreignOf?(prototype: object): string | undefined
   /** Functions of session code are written as values; only where their sources are kept beside the bytes. */
   readonly keepsClosures?: boolean
   /** Encode only the bytes a view shows, as a buffer of its own. For Node's pooled Buffers, whose neighbours are none of ours. */
@@ -31,8 +33,8 @@ export interface DecodeHooks {
   prototypeOf?(className: string): object | undefined
   /** A root activation of the source of that name. */
   activate?(source: string): Activation | undefined
-  /** An object with the private names of these classes; `set` takes the name of a class and of a field, as `A.#x`. */
-  construct?(classNames: readonly string[]): Constructed | undefined
+  /** An object with the private names of these classes, by name or as they are; `set` takes a `privateLabel`. */
+  construct?(classes: readonly unknown[]): Constructed | undefined
 }
 
 export interface Constructed {
@@ -42,7 +44,8 @@ export interface Constructed {
 
 /** An activation that is being made again. What is missing in it is `undefined`. */
 export interface Activation {
-  functionOf(number: number): object | undefined
+  /** `keys`: what the computed keys of a class were. */
+  functionOf(number: number, keys?: readonly (string | symbol)[]): object | undefined
   scopeOf(number: number, self: unknown): Activation | undefined
   set(name: string, value: unknown): void
 }

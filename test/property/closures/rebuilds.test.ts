@@ -1,5 +1,6 @@
 // Functions that share, nest and change what they capture: run script by script with the realm thrown away between some of them, they
-// give what the engine gives for the same scripts in one context. The number of a failing program is its seed: `SEED=n` runs it alone.
+// give what the engine gives for the same scripts in one context. The number of a failing program is its seed: `SEED=n` runs it alone,
+// `FIRST_SEED=n` goes on from there.
 import vm from "node:vm"
 import { expect, test } from "vitest"
 import { ResidentSession } from "../../resident.ts"
@@ -7,8 +8,9 @@ import { randomFrom } from "../language/programs.ts"
 import { ClosurePrograms } from "./programs.ts"
 
 const count = Number(process.env["PROGRAMS"] ?? 80)
+const first = Number(process.env["FIRST_SEED"] ?? 1)
 const only = process.env["SEED"]
-const seeds = only === undefined ? Array.from({ length: count }, (_, index) => index + 1) : [Number(only)]
+const seeds = only === undefined ? Array.from({ length: count }, (_, index) => index + first) : [Number(only)]
 
 function byEngine(scripts: readonly string[]): string[] {
   const context = vm.createContext(vm.constants.DONT_CONTEXTIFY)

@@ -1,7 +1,8 @@
 // Our language against the engine itself: random programs give the same value, output and error.
 //
 // A program runs whole in a realm by indirect strict `eval`, and by ours whole and cut into consecutive evals. Output is compared line by
-// line, a value by its shape, an error by its name. The number of a failing program is its seed: `SEED=n` runs it alone.
+// line, a value by its shape, an error by its name. The number of a failing program is its seed: `SEED=n` runs it alone,
+// `FIRST_SEED=n` goes on from there.
 import vm from "node:vm"
 import { expect, test } from "vitest"
 import { TestRealm, TestSession } from "../../realm.ts"
@@ -14,8 +15,9 @@ interface Ended {
 }
 
 const count = Number(process.env["PROGRAMS"] ?? 2000)
+const first = Number(process.env["FIRST_SEED"] ?? 1)
 const only = process.env["SEED"]
-const seeds = only === undefined ? Array.from({ length: count }, (_, index) => index + 1) : [Number(only)]
+const seeds = only === undefined ? Array.from({ length: count }, (_, index) => index + first) : [Number(only)]
 
 /** Programs change no built-in, so that one realm serves them all; `reset` puts output and fuel back. */
 const realm = new TestRealm()

@@ -158,8 +158,13 @@ export class Generator {
       const statements: string[] = extra === "" ? [] : [extra]
       const count = this.#below(3) + (this.#chance(0.9) ? 1 : 0)
       for (let index = 0; index < count; index++) statements.push(this.#statement(depth - 1))
-      return `{ ${statements.join("\n")} }`
+      return this.#braces(statements.join("\n"))
     })
+  }
+
+  /** With and without room inside: what begins right behind a brace has the same place as what the block begins with. */
+  #braces(text: string): string {
+    return this.#chance(0.5) ? `{ ${text} }` : `{${text}}`
   }
 
   #body(depth: number): string {
@@ -172,6 +177,7 @@ export class Generator {
 
   /** An expression that does not begin like another statement. */
   #statementExpression(): string {
+    if (this.#chance(0.06)) return this.#arrow(2)
     const text = this.#expression(2)
     return /^(?:function|class|\{|let\b|async\b|")/.test(text) ? `(${text})` : text
   }
@@ -356,7 +362,7 @@ export class Generator {
         ])(),
       )
     }
-    return `{ ${members.join("\n")} }`
+    return this.#braces(members.join("\n"))
   }
 
   #class(depth: number): string {
@@ -418,7 +424,8 @@ export class Generator {
           this.#chance(0.2) && !cases.some((each) => each.startsWith("default"))
             ? "default:"
             : `case ${this.#expression(1)}:`
-        const body = this.#scoped(() => this.#statement(1))
+        // Behind a parenthesis TypeScript reads `case (a): b => c` as an arrow with a type.
+        const body = this.#scoped(() => this.#statement(1)).replace(/^(?=\(?\w+\)? =>|\()/, ";")
         cases.push(
           `${label} ${/^(?:let|const|class|function)\b/.test(body) ? `{ ${body} }` : body}${this.#chance(0.5) ? "\nbreak;" : ""}`,
         )

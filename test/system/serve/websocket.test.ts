@@ -221,6 +221,17 @@ describe("hostile clients", () => {
     await it.ask("sessions/open")
   })
 
+  test("gets no session of a profile that was not allowed, opened or found", async () => {
+    await start()
+    const it = await client()
+    await expect(it.ask("sessions/open", { profile: "full" })).rejects.toMatchObject({ kind: "unsupported" })
+    const session = await under.nacre.open({ profile: "full", id: "powerful" })
+    await expect(it.ask("eval", { session: "powerful", code: "1" })).rejects.toMatchObject({ kind: "unsupported" })
+    await expect(it.ask("sessions/open", { session: "powerful" })).rejects.toMatchObject({ kind: "unsupported" })
+    await expect(client({ profile: "full" })).rejects.toMatchObject({ kind: "unsupported" })
+    await session.close()
+  })
+
   test("one that does not read loses notifications, is told how many, and gets every answer", async () => {
     await start()
     const it = await client()

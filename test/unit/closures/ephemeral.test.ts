@@ -40,7 +40,20 @@ const kept: [what: string, source: string, expected: Record<string, string>][] =
   ["a const that is assigned", "const f = (() => { const k = 1; return () => { k = 2 } })()", { f: "function" }],
   ["a computed key", "const o = { ['a' + 1]: () => 1 }", { o: "function a1 (at o.a1)" }],
   ["direct eval", "const f = (() => { let n = 1; return () => eval('n') })()", { f: "function" }],
-  ["a local class", "const C = (() => class { m() {} })()", { C: "class" }],
+  ["a local class", "const C = (() => class { m() {} })()", {}],
+  [
+    "a class with private names of one around it",
+    "const C = (() => class A { #x = 1; m() { return class { read(a) { return a.#x } } } })(); let D = new C().m()",
+    { D: "class" },
+  ],
+  ["a class in a switch", "let C; switch (1) { case 1: let a = 1; C = class { m() { return a } } }", { C: "class C" }],
+  [
+    "a class whose static initialiser threw",
+    "let C; try { (class { static { C = this } static #n = (() => { throw 1 })() }) } catch {}",
+    { C: "class: its private name '#n' was never initialised" },
+  ],
+  ["a class in direct eval", "let C = eval('(class {})'); 0", { C: "class" }],
+  ["a static that is nothing without its process", "class S { static w = new WeakMap() }", { S: "a WeakMap (at S.w)" }],
   [
     "what a function captured",
     "const f = (() => { const map = new WeakMap(); return { f: () => map } })()",
@@ -48,7 +61,7 @@ const kept: [what: string, source: string, expected: Record<string, string>][] =
   ],
   [
     "private names whose constructor runs code",
-    "class A { #x = 1; constructor(n = Date.now()) { this.#x = n } } let a = new A(); let sub = new (class extends A {})()",
+    "class A { #x = 1; constructor({ n } = { n: Date.now() }) { this.#x = n } } let a = new A(); let sub = new (class extends A {})()",
     { a: "an instance of A, which has private names", sub: "an instance of a class, which has private names" },
   ],
   [
@@ -60,6 +73,19 @@ const kept: [what: string, source: string, expected: Record<string, string>][] =
     "private names that hold something",
     "class H { #w = { in: [new WeakMap()] } } let h = [new H()]",
     { h: "a WeakMap (at h[0]{private H.#w}.in[0])" },
+  ],
+  [
+    "private names on an object of another class",
+    "class P { constructor(o) { return o } } class S extends P { #n = 1; static has(o) { return #n in o } } let plain = { a: 1 }, list = [1]; new S(plain); new S(list); let fine = { a: 1 }",
+    {
+      list: "an object with the private names of S, which it is no instance of",
+      plain: "an object with the private names of S, which it is no instance of",
+    },
+  ],
+  [
+    "private names put on by a plain function",
+    "function P(o) { return o } class S extends P { #n = 1 } let m = new S(new Map())",
+    { m: "an object with the private names of S, which it is no instance of" },
   ],
   ["an object made of a prototype only", "class A { #x = 1 } let a = Object.create(A.prototype)", {}],
   ["a function on a native function", "const f = Function('return 1')", { f: "function anonymous" }],

@@ -196,6 +196,7 @@ table("lines without semicolons", [
   ["var without a value before a parenthesis", ["var v, w\n(function () {})\nv"], undefined],
   ["comment at the end", ["1 + 1 // two"], 2],
   ["empty source", [""], undefined],
+  ["a first line for the shell", ["#!/usr/bin/env -S npx nacre eval\nconst f = () => 4; f()"], 4],
   ["only comments", ["/* nothing */ // here"], undefined],
 ])
 
@@ -231,12 +232,62 @@ table("completion values", [
   ["class", ["class A {}"], undefined],
 ])
 
+// What is written around an expression, before it and at the start of a block meets at one place when nothing stands between.
+table("functions and blocks at one place", [
+  ["arrow", ["()=>7", "_()"], 7],
+  ["arrow behind a statement", ["1;x=>x", "_(2)"], 2],
+  ["arrow that gives an arrow", ["x=>y=>[x,y]", "_(1)(2)"], [1, 2]],
+  ["async arrow", ["async x=>x", "await _(3)"], 3],
+  ["arrow in an if", ["if(1)()=>2", "_()"], 2],
+  ["arrow in a block", ["if(1){()=>2}", "_()"], 2],
+  ["arrow in a loop", ["for(const q of [4]){()=>q}", "_()"], 4],
+  ["arrow as a loop's body", ["for(const q of [4])()=>q", "_()"], 4],
+  ["arrow in a nested loop", ["for(const q of [4])if(q)()=>q", "_()"], 4],
+  ["arrow in a catch", ["try{throw 5}catch(e){()=>e}", "_()"], 5],
+  ["arrow in a case", ["switch(1){case 1:()=>6}", "_()"], 6],
+  ["arrow behind a label", ["l:()=>8", "_()"], 8],
+  ["arrow with a type", ["()=>9 as number", "_()"], 9],
+  ["catch", ["try{throw 1}catch(e){e}"], 1],
+  ["catch without a throw", ["try{1}catch(e){2}finally{3}"], 1],
+  ["catch that assigns", ["let x=0", "try{throw 1}catch(e){x=e}", "x"], 1],
+  ["catch with a pattern", ["try{throw {a:4}}catch({a}){a}"], 4],
+  ["catch with a function", ["try{throw 1}catch(e){function f(){return e}f()}"], 1],
+  ["methods of an object", ["{a(){return 1},get b(){return 2}}", "[_.a(),_.b]"], [1, 2]],
+  ["constructor", ["class P{#x=()=>1;constructor(){()=>this;this.y=()=>this.#x()}}", "new P().y()"], 1],
+  ["arrow before a parenthesis", ["let k\nk = () => {}\n(1)\ntypeof k"], "function"],
+  [
+    "arrow in a function before a parenthesis",
+    ["function f() { let q = () => {} // (\n(1)\nreturn q }", "typeof f()"],
+    "function",
+  ],
+  ["arrow before a list", ["let o: any = {}\no.f = () => {}\n[1].length\ntypeof o.f"], "function"],
+  ["arrow before a template", ["let k\nk = async () => {}\n`a`\ntypeof k"], "function"],
+  ["arrow before a sign", ["let k\nk = () => {}\n/* + */ -1\ntypeof k"], "function"],
+  ["arrow before a regular expression", ["let k\nk = () => {}\n/a/.test('a')\ntypeof k"], "function"],
+  ["arrow before an assertion", ["let k\nk = () => {}\n<any>(1)\ntypeof k"], "function"],
+  ["arrow of a field before a computed key", ["class F { x = () => {}\n['y'] = 1 }", "typeof new F().x"], "function"],
+  ["arrow of a field before a generator", ["class F { x = () => {}\n*y() {} }", "typeof new F().x"], "function"],
+  ["arrow as an argument before a comment", ["[2].map((x) => { return x } // (\n)"], [2]],
+  ["arrow as an argument before a comment of its own", ["[2].map((x) => { return x } /* ( */)"], [2]],
+  ["arrow as an argument before comments", ["[2].map((x) => { return x } /* a */ , /* ( */ 0)"], [2]],
+  ["arrow by itself before a parenthesis", ["() => { throw 1 }\n(2)"], 2],
+  ["static block", ["class S{static #n=1;static{()=>1;this.m=()=>S.#n}}", "S.m()"], 1],
+])
+
 table("types", [
   ["annotations", ["function f(this: void, a: number, b?: string, ...c: any[]): [number] { return [a] }", "f(1)"], [1]],
   ["generics", ["const id = <T,>(x: T): T => x; id<number>(3)"], 3],
   ["return type over lines", ["const f = (a: number): {\n  a: number\n} => ({ a })", "f(1)"], { a: 1 }],
   ["as, satisfies, non-null, assertion", ["let x = <any>(1 as unknown as number)! satisfies number; x"], 1],
   ["definite", ["let x!: number\nx = 3\nx"], 3],
+  [
+    "names of functions behind types",
+    [
+      "let f = (() => 1) as any, g: any; g = <any>(() => 1); const o = { a: (() => 1) satisfies any }; class C { x = ((() => 1) as any)! }",
+      "const h = (({ a = ((() => 1) as any) }) => a.name)({}); [f.name, g.name, o.a.name, new C().x.name, h, ((() => 2) as any)()]",
+    ],
+    ["f", "g", "a", "x", "a", 2],
+  ],
   ["optional catch type", ["try { throw 1 } catch (e: unknown) { e as number }"], 1],
   [
     "class",

@@ -27,6 +27,7 @@ function start() {
     id: "ses_a",
     kind: "repl",
     profile: "standard",
+    directory: "/d",
     workspace: "main",
     principal: undefined,
     tools: new Map(),

@@ -36,6 +36,39 @@ describe("tool calls", () => {
     expect(callingSession.getStore()).toBeUndefined()
   })
 
+  const { proxy: revoked, revoke } = Proxy.revocable({}, {})
+  revoke()
+  const unreadable = {
+    get: () => {
+      throw new Error("trap")
+    },
+    getPrototypeOf: () => {
+      throw new Error("trap")
+    },
+  }
+  const getter = (name: string): Error =>
+    Object.defineProperty(new Error("given"), name, {
+      get() {
+        throw new Error("getter")
+      },
+    })
+  test.each<[string, unknown, string]>([
+    ["an object without prototype", Object.create(null), "something that cannot be shown as text"],
+    ["a revoked proxy", revoked, "something that cannot be shown as text"],
+    ["a proxy whose traps throw", new Proxy({}, unreadable), "something that cannot be shown as text"],
+    ["an error whose message cannot be read", getter("message"), "something that cannot be shown as text"],
+    ["an error whose kind cannot be read", getter("kind"), "given"],
+    ["an error whose message is an object", Object.assign(new Error("a"), { message: { b: 1 } }), "[object Object]"],
+    ["a symbol", Symbol("s"), "Symbol(s)"],
+    ["nothing", undefined, "undefined"],
+  ])("that throw %s answer like all others", async (_what, thrown, message) => {
+    const { results, call } = start({ fails: () => Promise.reject(thrown), works: () => 1 })
+    call("fails")
+    call("works")
+    await until("both answers", () => results.length === 2)
+    expect(results.find((it) => it.callId === 1)).toMatchObject({ ok: false, kind: "", message })
+  })
+
   test("time out on their clock, tell the tool, and drop what it says later", async () => {
     let release!: (value: unknown) => void
     let signal: AbortSignal | undefined

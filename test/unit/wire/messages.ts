@@ -44,6 +44,7 @@ export const sampleCheckpoint: Checkpoint = {
   tools: ["t"],
   kind: "repl",
   profile: "standard",
+  directory: "/d",
 }
 
 const sampleValues = {
@@ -69,6 +70,8 @@ export const sampleDelta: Delta = {
   late: ["l"],
   realmOnly: ["globalThis.g"],
   stale: ["s"],
+  lostImports: ["i"],
+  reloaded: ["r"],
 }
 
 export const toWorkerSamples: Samples<typeof toWorker> = {

@@ -1,4 +1,6 @@
 import { describe, expect, test } from "vitest"
+import { bundleRealmScript } from "../../../runtime/worker/bundle.ts"
+import { RealmMaker } from "../../../runtime/worker/realm.ts"
 import { GENERATION, allocateSharedWords, raiseGeneration } from "../../../runtime/wire/shared-memory.ts"
 import { GlobalStore } from "../../../runtime/workspace/globals.ts"
 import { checkGlobalName } from "../../../runtime/workspace/names.ts"
@@ -92,6 +94,24 @@ describe("names of globals", () => {
     "undefined",
   ])("%s is taken", (name) => {
     expect(() => checkGlobalName(name)).toThrow(expect.objectContaining({ kind: "name_conflict" }))
+  })
+
+  test("every name of a fresh realm's global object is taken", () => {
+    const { globals } = new RealmMaker(bundleRealmScript()).make("standard")
+    expect(globals.size).toBeGreaterThan(60)
+    const free = [...globals].filter((name) => {
+      try {
+        checkGlobalName(name)
+        return true
+      } catch {
+        return false
+      }
+    })
+    expect(free).toEqual([])
+  })
+
+  test.each([5, null, undefined, Symbol("s"), {}, Object.create(null) as unknown])("%o is none", (name) => {
+    expect(() => checkGlobalName(name)).toThrow(expect.objectContaining({ kind: "type_error" }))
   })
 
   test.each(["", "1a", "a b", "a.b", "a-b", "x".repeat(257), "\ud800"])("%j is none", (name) => {

@@ -1,0 +1,249 @@
+// The virtual files of one check: one module for each declaration or group that is looked at in source form, its declaration text for
+// every other one, and one module for the statements.
+//
+//   function f(n: number) { return g(n) }      <- the source as it was written, from offset 0
+//   ;import { g } from "./-g"; declare let x: number; export { f };
+//
+// What is generated stands behind the source, so offsets are the source's own. Imports come from the names that the source uses; a module
+// that nobody imports is not part of the program, so its size is that of the change. User code cannot reach a file that is not its
+// own: specifiers are resolved here and nowhere else.
+import type ts from "typescript"
+import type { Environment } from "./declarations.ts"
+import { libraryFile, libraryOf, options, parseFile } from "./library.ts"
+import type { Library } from "./library.ts"
+import { moduleOf, topLevelNames } from "./names.ts"
+import type { PackageFiles } from "./packages.ts"
+import type { Entry, SetVersions } from "./sets.ts"
+import { typescript } from "./typescript.ts"
+
+const folder = "/s"
+const ambientFile = `${folder}/ambient.d.ts`
+export const statementsFile = `${folder}/statements.ts`
+const modulePattern = /^\.\/-(.+)$/
+
+/** The statements of a submission as a module. */
+export interface Statements {
+  readonly text: string
+  /** Names the text uses, and those it declares. */
+  readonly names: ReadonlySet<string>
+  readonly own: ReadonlySet<string>
+  /** Names that a plain assignment makes locals. */
+  readonly made: readonly string[]
+}
+
+export class Layout {
+  readonly sets: SetVersions
+  readonly environment: Environment
+  readonly library: Library
+  readonly #packages: PackageFiles
+  readonly #ambient: ts.SourceFile
+  /** Names that the ambient text declares. */
+  readonly ambientNames: ReadonlySet<string>
+  #forced: ReadonlySet<string> = new Set()
+  #statements: ts.SourceFile | undefined
+  #forms = new Map<string, "source" | "scheme">()
+  #files = new Map<string, ts.SourceFile>()
+  /** Keys by the file that holds them in source form. */
+  #sources = new Map<string, readonly string[]>()
+
+  constructor(sets: SetVersions, environment: Environment, packages: PackageFiles) {
+    this.sets = sets
+    this.environment = environment
+    this.library = libraryOf(environment.profile)
+    this.#packages = packages
+    this.#ambient = parseFile(ambientFile, environment.ambient)
+    this.ambientNames = topLevelNames(this.#ambient)
+  }
+
+  get ambient(): ts.SourceFile {
+    return this.#ambient
+  }
+
+  /** Lays out the head with these keys in source form, whatever is known of them. */
+  arrange(forced: ReadonlySet<string>, statements?: Statements): void {
+    this.#forced = forced
+    this.#forms = new Map()
+    this.#files = new Map([this.#ambient, ...this.library.files].map((file) => [file.fileName, file]))
+    this.#sources = new Map()
+    this.#statements = statements && parseFile(statementsFile, this.#statementsText(statements))
+    if (this.#statements !== undefined) this.#files.set(statementsFile, this.#statements)
+  }
+
+  program(): ts.Program {
+    const roots = this.roots()
+    return typescript.createProgram({ rootNames: roots, options, host: this })
+  }
+
+  roots(): string[] {
+    const files = new Set([libraryFile, ...this.library.files.map((file) => file.fileName), ambientFile])
+    for (const key of this.#forced) {
+      const file = this.fileOf(key)
+      if (file !== undefined) files.add(file)
+    }
+    if (this.#statements !== undefined) files.add(statementsFile)
+    return [...files]
+  }
+
+  /** The file in which a declaration stands; `undefined` for what is none. */
+  fileOf(key: string): string | undefined {
+    const entry = this.sets.entries.get(key)
+    if (entry === undefined || entry.isLocal) return undefined
+    const form = this.#formOf(entry)
+    return form === "scheme" ? `${folder}/-${key}.d.ts` : `${folder}/-${entry.group?.[0] ?? key}.ts`
+  }
+
+  /** The declarations whose sources stand in a file, with where each begins; those that were laid out so far. */
+  membersOf(file: string): { entry: Entry; start: number }[] {
+    const members: { entry: Entry; start: number }[] = []
+    let start = 0
+    for (const key of this.#sources.get(file) ?? []) {
+      const entry = this.sets.entries.get(key)!
+      members.push({ entry, start })
+      start += entry.source.length + separator.length
+    }
+    return members
+  }
+
+  /** The declaration whose declaration text a file is. */
+  schemeIn(file: string): Entry | undefined {
+    const key = /^\/s\/-(.+)\.d\.ts$/.exec(file)?.[1]
+    return key === undefined ? undefined : this.sets.entries.get(key)
+  }
+
+  /** Keys that the program holds in source form. */
+  keysInSource(): string[] {
+    return [...this.#sources.values()].flat()
+  }
+
+  #formOf(entry: Entry): "source" | "scheme" {
+    const known = this.#forms.get(entry.key)
+    if (known !== undefined) return known
+    const members = entry.group ?? [entry.key]
+    const isSource = members.some((key) => {
+      const { scheme, isBroken } = this.sets.entries.get(key)!
+      if (isBroken === true) return false
+      return this.#forced.has(key) || scheme === undefined || scheme.isSource
+    })
+    const form = isSource ? "source" : "scheme"
+    for (const key of members) this.#forms.set(key, form)
+    return form
+  }
+
+  // As TypeScript's host
+
+  getSourceFile(name: string): ts.SourceFile | undefined {
+    const known = this.#files.get(name)
+    if (known !== undefined) return known
+    const file = name.startsWith(`${folder}/-`) ? this.#module(name) : this.#packages.file(name)
+    if (file !== undefined) this.#files.set(name, file)
+    return file
+  }
+
+  #module(name: string): ts.SourceFile | undefined {
+    const isScheme = name.endsWith(".d.ts")
+    const entry = this.sets.entries.get(name.slice(`${folder}/-`.length, isScheme ? -".d.ts".length : -".ts".length))
+    if (entry === undefined || entry.isLocal) return undefined
+    if (isScheme) {
+      if (entry.scheme === undefined) return undefined
+      return parsed(name, entry.scheme.text + this.#tail(entry.scheme.names, new Set([entry.key]), [entry.key]))
+    }
+    const keys = entry.group ?? [entry.key]
+    this.#sources.set(name, keys)
+    const members = keys.map((key) => this.sets.entries.get(key)!)
+    const names = new Set(members.flatMap((member) => [...member.names]))
+    return parsed(name, members.map(({ source }) => source).join(separator) + this.#tail(names, new Set(keys), keys))
+  }
+
+  #statementsText({ text, names, own, made }: Statements): string {
+    const vars = made.length === 0 ? "" : `var ${made.join(",")};`
+    return text + this.#tail(new Set([...names].filter((name) => !made.includes(name))), own, []) + vars
+  }
+
+  /** What makes a module of a text: imports of the names it uses, locals as declarations, and its exports. */
+  #tail(names: ReadonlySet<string>, own: ReadonlySet<string>, exported: readonly string[]): string {
+    let imports = ""
+    let locals = ""
+    const all = new Set(names)
+    // The type of a local brings names of its own, to which the set grows while it is walked.
+    for (const name of all) {
+      const entry = this.sets.entries.get(name)
+      if (entry === undefined || own.has(name)) continue
+      if (entry.isLocal) {
+        locals += `declare ${entry.source};`
+        for (const other of entry.scheme!.names) all.add(other)
+      } else imports += `import{${name}}from${JSON.stringify(moduleOf(name))};`
+    }
+    return `${separator}${imports}${locals}export{${exported.join(",")}};`
+  }
+
+  getDefaultLibFileName(): string {
+    return libraryFile
+  }
+
+  writeFile(): void {
+    // Emitted text is taken from the emit itself.
+  }
+
+  getCurrentDirectory(): string {
+    return folder
+  }
+
+  getCanonicalFileName(name: string): string {
+    return name
+  }
+
+  useCaseSensitiveFileNames(): boolean {
+    return true
+  }
+
+  getNewLine(): string {
+    return "\n"
+  }
+
+  fileExists(name: string): boolean {
+    return this.getSourceFile(name) !== undefined
+  }
+
+  readFile(name: string): string | undefined {
+    return this.getSourceFile(name)?.text
+  }
+
+  resolveModuleNameLiterals(
+    literals: readonly ts.StringLiteralLike[],
+    containing: string,
+  ): ts.ResolvedModuleWithFailedLookupLocations[] {
+    return literals.map(({ text }) => {
+      const key = modulePattern.exec(text)?.[1]
+      if (!containing.startsWith(`${folder}/`)) return { resolvedModule: this.#packages.resolveFrom(text, containing) }
+      if (key === undefined) return { resolvedModule: this.#packages.resolve(text, this.environment.directory) }
+      const file = this.fileOf(key)
+      if (file === undefined) return { resolvedModule: undefined }
+      const extension = file.endsWith(".d.ts") ? typescript.Extension.Dts : typescript.Extension.Ts
+      return { resolvedModule: { resolvedFileName: file, extension, isExternalLibraryImport: false } }
+    })
+  }
+
+  resolveTypeReferenceDirectiveReferences(
+    references: readonly (ts.FileReference | string)[],
+  ): ts.ResolvedTypeReferenceDirectiveWithFailedLookupLocations[] {
+    return references.map(() => ({ resolvedTypeReferenceDirective: undefined }))
+  }
+}
+
+/** Parsed modules that are kept: what the checks of the last while were about, with what they use. */
+const parsedMax = 4_000
+const parsedFiles = new Map<string, ts.SourceFile>()
+
+/** The same text under the same name is the same file, in every program: binding it again would cost more than parsing it. */
+function parsed(name: string, text: string): ts.SourceFile {
+  const key = `${name}\n${text}`
+  const known = parsedFiles.get(key)
+  const file = known ?? parseFile(name, text)
+  if (known !== undefined) parsedFiles.delete(key)
+  parsedFiles.set(key, file)
+  if (parsedFiles.size > parsedMax) parsedFiles.delete(parsedFiles.keys().next().value!)
+  return file
+}
+
+/** Ends a source whatever it ends with: a comment, a missing `;`. */
+const separator = "\n;"

@@ -1,0 +1,70 @@
+// Random changes of random sets: what is known after many small checks is what one check of everything finds, and what one module says.
+import fc from "fast-check"
+import { expect, test } from "vitest"
+import { CheckEngine } from "../../../runtime/checker/engine.ts"
+import { TestSession, asFinding, sorted, wholeProgram } from "../../unit/checker/oracle.ts"
+
+const keys = ["a", "b", "c", "D", "E", "F", "g", "h"]
+const key = fc.constantFrom(...keys)
+/** Forms of a declaration over names that may not be bound, may be another kind of thing, or may need this one. */
+const forms: ((own: string, x: string, y: string, n: number) => string)[] = [
+  (own, x, y) => `function ${own}(p: number) { return [${x}, ${y}] }`,
+  (own, x) => `function ${own}(p: ${x}): ${x} { return p }`,
+  (own, x, y) => `const ${own} = () => ${x}(1) + ${y}.m`,
+  (own, x, y) => `const ${own} = (q: string) => ({ ${x}: 1, y: ${y}(q) })`,
+  (own, x, y) => `interface ${own} { m: ${x}; n?: ${y}[] }`,
+  (own, x, y) => `type ${own} = ${x} | { m: ${y} }`,
+  (own, x, y, n) => `class ${own} extends ${x} { m = ${n}; n() { return ${y} } }`,
+  (own, x, y) => `class ${own}<T> { private m?: T; n(it: ${x}) { return it.m(this) } static s = () => ${y} }`,
+  (own, x, _y, n) => `enum ${own} { A = ${n}, B }\nnamespace ${own} { export const c = () => ${x} }`,
+  (own, x, y, n) => `const ${own} = { m: ${n}, n: () => ${x}.m, o: (p: typeof ${y}) => p }`,
+  (own, x, y) =>
+    `function ${own}(p: ${x}): string\nfunction ${own}(p: string): number\nfunction ${own}(p: any): any { return ${y}(p) }`,
+  (own, x) => `const ${own} = <T,>(v: T, f: (t: T) => ${x}) => f(v).m`,
+  (own, x, y) => `/** says ${x} */ function ${own}(${x}: number) { return ${x}.m + ${y}.n }`,
+]
+const declaration = fc
+  .record({ own: key, x: key, y: key, form: fc.nat(forms.length - 1), n: fc.nat(9) })
+  .map(({ own, x, y, form, n }) => ({ own, source: forms[form]!(own, x, y, n) as string | undefined }))
+const removal = key.map((own) => ({ own, source: undefined as string | undefined }))
+const change = fc.array(fc.oneof({ weight: 5, arbitrary: declaration }, { weight: 1, arbitrary: removal }), {
+  minLength: 1,
+  maxLength: 3,
+})
+// Between declarations of a session the order of the text means nothing.
+const order = new Set([2448, 2449, 2450, 2454])
+const engine = new CheckEngine()
+let sessions = 0
+
+test("many checks know what one check finds", { timeout: 240_000 }, () => {
+  fc.assert(
+    fc.property(fc.array(fc.tuple(change, fc.boolean()), { minLength: 3, maxLength: 8 }), (changes) => {
+      const session = new TestSession(engine, `ses-${++sessions}`)
+      for (const [parts, keep] of changes) {
+        // One that is not kept is a candidate that was refused: the next is made on the set before it.
+        session.check(Object.fromEntries(parts.map(({ own, source }) => [own, source])), "", keep)
+      }
+      const known = sorted(session.findings())
+      const declarations = Object.fromEntries(session.declarations)
+      const fresh = new TestSession(engine, `ses-${++sessions}`)
+      const found = fresh.check(declarations).diagnostics
+      expect(known).toEqual(sorted(found.map(asFinding)))
+      for (const name of session.declarations.keys()) {
+        expect([name, session.scheme(name)]).toEqual([name, fresh.scheme(name)])
+      }
+    }),
+    { numRuns: process.env["CI"] === undefined ? 60 : 200 },
+  )
+})
+
+test("what the layout says is what one module says", { timeout: 240_000 }, () => {
+  fc.assert(
+    fc.property(fc.array(declaration, { minLength: 2, maxLength: 8 }), (parts) => {
+      const declarations = Object.fromEntries(parts.map(({ own, source }) => [own, source!]))
+      const { diagnostics } = new TestSession(engine, `ses-${++sessions}`).check(declarations)
+      const whole = wholeProgram(declarations).filter(({ code }) => !order.has(code))
+      expect(sorted(diagnostics.map(asFinding))).toEqual(sorted(whole))
+    }),
+    { numRuns: process.env["CI"] === undefined ? 60 : 200 },
+  )
+})
