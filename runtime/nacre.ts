@@ -655,7 +655,7 @@ export class Nacre {
 function checkProfile(profile: Profile): Profile {
   if (profiles.includes(profile)) return profile
   const known = profiles.join(", ")
-  throw new NacreError("invalid_options", `Unknown profile '${profile as string}'; known are ${known}.`)
+  throw new NacreError("invalid_options", `Unknown profile ${inspect(profile)}; known are ${known}.`)
 }
 
 /** Looked at now: later a misspelt folder would only show as imports that find nothing. */

@@ -100,6 +100,8 @@ export interface Candidate {
   readonly definitions: { readonly name: string; readonly definition: Definition | undefined }[]
   /** Every name that was made. */
   readonly made: string[]
+  /** Classes that take the place of others. */
+  readonly redefinitions: Redefinition[]
   /** What provided the names before. */
   readonly before: { readonly name: string; readonly definition: Definition | undefined }[]
 }
@@ -448,7 +450,14 @@ export class Environment implements CellOwner {
     removed: readonly string[],
     guarded: readonly string[],
   ): Candidate {
-    const candidate: Candidate = { cells: newList(), made: newList(), definitions: newList(), before: newList() }
+    const candidate: Candidate = {
+      cells: newList(),
+      made: newList(),
+      definitions: newList(),
+      before: newList(),
+      redefinitions: newList(),
+    }
+    this.#redefinitions = newList()
     for (let index = 0; index < guarded.length; index++) {
       if (this.#bound[guarded[index]!] !== undefined) unbindCell(this.cell(guarded[index]!), "guarded")
     }
@@ -491,6 +500,7 @@ export class Environment implements CellOwner {
       if (provider !== undefined && this.#definitions[name]?.group !== provider) continue
       this.#noteDefinition(candidate, name)
       arrayPush(candidate.made, name)
+      this.#redefine(name, this.readAtStart(name)?.value, values[member])
       if (includes(data, name)) this.setLocal(name, values[member], true)
       else this.#define({ name, kind: group.kinds[member]!, value: values[member], group })
     }
@@ -509,7 +519,11 @@ export class Environment implements CellOwner {
 
   /** Takes what was made out of force. The realm is as it was before, and the candidate can be put in force later. */
   leaveCandidate(candidate: Candidate): void {
-    const { before, definitions, cells } = candidate
+    const { before, definitions, cells, redefinitions } = candidate
+    for (let index = 0; index < this.#redefinitions.length; index++) {
+      arrayPush(redefinitions, this.#redefinitions[index]!)
+    }
+    this.#redefinitions = newList()
     for (let index = before.length - 1; index >= 0; index--) {
       const { name, definition } = before[index]!
       arrayPush(definitions, { name, definition: this.#definitions[name] })
@@ -526,7 +540,10 @@ export class Environment implements CellOwner {
   }
 
   /** Puts a candidate in force that was made on the very state that the realm holds. */
-  publish({ cells, definitions }: Candidate): void {
+  publish({ cells, definitions, redefinitions }: Candidate): void {
+    for (let index = 0; index < redefinitions.length; index++) {
+      arrayPush(this.#redefinitions, redefinitions[index]!)
+    }
     for (let index = 0; index < cells.length; index++) restoreCell(cells[index]!.cell, cells[index]!.after)
     // The list was written from the back: the first entry of a name is the last that was made.
     for (let index = definitions.length - 1; index >= 0; index--) {

@@ -114,6 +114,7 @@ export class Assembly {
   readonly #locate: (offset: number) => Place
   readonly #data: ReadonlySet<string>
   readonly #isForced: boolean
+  readonly #declaresAgain: boolean
   readonly #names: NameTable
   readonly #assumes = new Map<string, NameKind | undefined>()
   readonly #marker: string
@@ -128,6 +129,8 @@ export class Assembly {
     locate: (offset: number) => Place,
     data: ReadonlySet<string>,
     isForced = false,
+    /** Whether what it declares may take the place of something. */
+    declaresAgain = !isForced,
   ) {
     const { program, edits, analysis, special } = prepared
     this.#source = source
@@ -140,6 +143,7 @@ export class Assembly {
     this.#locate = locate
     this.#data = data
     this.#isForced = isForced
+    this.#declaresAgain = declaresAgain
     this.#names = {
       kind: (name) => {
         const kind = names.kind(name)
@@ -516,7 +520,7 @@ export class Assembly {
 
   /** What a class that is declared again can put on instances of the one before. */
   #fields(output: Output, name: string, start: number, made: string): void {
-    if (this.#isForced || this.#names.kind(name) === undefined) return
+    if (!this.#declaresAgain || this.#names.kind(name) === undefined) return
     const found = this.#analysis.classes.find(({ site }) => site.start === start)
     if (found === undefined) return
     const fields = found.publicFields.map((field) => ({

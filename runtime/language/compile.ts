@@ -69,12 +69,14 @@ interface Wrapper {
 
 /**
  * The factories of definitions by themselves, in an order in which each finds what it needs: what a fresh realm installs. They are
- * compiled as one text; a position leads back to the file of its definition. Types have no value and may be left out.
+ * compiled as one text; a position leads back to the file of its definition. Types have no value and may be left out. `declaresAgain`: they
+ * take the places of others in a realm that lives.
  */
 export function compileDefinitions(
   definitions: readonly KeptDefinition[],
   names: NameTable,
   filename = "nacre:definitions",
+  declaresAgain = false,
 ): CompiledUnit | InvalidSource {
   const pieces: (Wrapper & { start: number })[] = []
   let source = ""
@@ -103,7 +105,7 @@ export function compileDefinitions(
     }
   }
   const data = new Set(definitions.filter(({ isData }) => isData).map(({ name }) => name))
-  return new Assembly(source, prepared, names, filename, locate, data, true).unit()
+  return new Assembly(source, prepared, names, filename, locate, data, true, declaresAgain).unit()
 }
 
 /**

@@ -368,7 +368,7 @@ const table = {
     handle: async ({ code, offset = code.length }, { session, request }) => {
       const options = { signal: request.signal }
       const [name, { items: calls, active, parameter }] = await Promise.all([
-        session.inspect(code, offset, options),
+        session.hover(code, offset, options),
         session.signature(code, offset, options),
       ])
       return name === undefined ? { calls, active, parameter } : { name, calls, active, parameter }

@@ -308,8 +308,11 @@ export class Session implements Tenant, ShellSession {
     return this.#known().complete(text, offset, options)
   }
 
-  /** What the name at an offset of a text is: its declaration and its documentation; `undefined` when none stands there. */
-  async inspect(text: string, offset = 0, options?: QuestionOptions): Promise<Hover | undefined> {
+  /**
+   * What the name at an offset of a text is: its declaration and its documentation; `undefined` when none stands there. It is not called `inspect`,
+   * which assertion and logging libraries call on whatever they show.
+   */
+  async hover(text: string, offset = 0, options?: QuestionOptions): Promise<Hover | undefined> {
     this.#checkOpen()
     this.#checkText(text, offset)
     return this.#known().hover(text, offset, options)

@@ -116,6 +116,10 @@ export class Resident implements NameTable {
   readonly #factsOf = new WeakMap<Compiled["unit"], Primitive[]>()
   /** Definitions that became values because what they copied is no definition any more. */
   #stale: string[] = []
+  /** What a change has left behind, for the next eval to say. */
+  readonly #staleNext: string[] = []
+  /** Instances have moved since values were last written. */
+  #hasMoved = false
   readonly #changedDefinitions = new Set<string>()
   /** An empty list of the realm's own. */
   #noNames: never[] | undefined
@@ -205,7 +209,7 @@ export class Resident implements NameTable {
     const made = this.#made(unit, script, file)
     for (const name of unit.captures) this.#captured.add(name)
     this.#look(source)
-    if (!isNested) this.#stale = []
+    if (!isNested) this.#stale = this.#staleNext.splice(0)
     if (unit.replaces.length > 0) this.#retarget(unit.replaces)
     const { api } = this.realm
     const none = (this.#noNames ??= this.realm.list<never>([]))
@@ -301,7 +305,8 @@ export class Resident implements NameTable {
     const isReferenceChanged = redefined.some((name) => this.#referenced.has(name))
     // What nested evals could reach is not looked for name by name.
     const moved = this.#moveInstances()
-    const isAllTouched = isReferenceChanged || moved !== undefined || evl.hadNested
+    const isAllTouched = isReferenceChanged || moved !== undefined || this.#hasMoved || evl.hadNested
+    this.#hasMoved = false
     const touched = isAllTouched
       ? "all"
       : touchedBy({
@@ -430,7 +435,7 @@ export class Resident implements NameTable {
       const message = `The change has the import '${missing.name}', which this session does not: evaluate \`${missing.source}\` first.`
       return { answer: emptyAnswer({ problem: { ...problemOf(message), kind: "unsupported" } }), isSpoiled: false }
     }
-    const unit = compileDefinitions(keptOf(definitions), names, filename)
+    const unit = compileDefinitions(keptOf(definitions), names, filename, true)
     if (!unit.valid) return { answer: emptyAnswer({ problem: problemOf(unit.rendered) }), isSpoiled: false }
     for (const { source } of definitions) this.#look(source)
     this.units.set(filename, { unit, file: filename })
@@ -501,6 +506,15 @@ export class Resident implements NameTable {
     }
     // They were made on what was in force before.
     for (const id of this.#candidates.keys()) this.#dropCandidate(id)
+    // Before the next eval; what it was committed as is written anew with that one.
+    const moved = this.#moveInstances()
+    if (moved !== undefined) {
+      this.#staleNext.push(...this.#stale)
+      this.#hasMoved = true
+      const groups = moved.size === 0 ? [] : this.realm.encode([...moved]).groups
+      for (const group of groups) this.#makeAgain(group)
+      if (moved.size > 0) this.realm.api.endMove()
+    }
     this.#noteReferenced()
     this.realm.api.ready()
     this.commit = commit

@@ -95,7 +95,7 @@ test("completion, inspection and signatures know the session, while its code run
   expect(await names("rows[0].when.toIS")).toEqual(["toISOString"])
   expect(await names("ra")).toEqual(expect.arrayContaining(["rate"]))
   expect(await names("document.")).toEqual([])
-  expect(await session.inspect("area(2)", 2)).toEqual({
+  expect(await session.hover("area(2)", 2)).toEqual({
     start: 0,
     end: 4,
     text: "function area(r: number): number",

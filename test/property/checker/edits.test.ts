@@ -36,13 +36,36 @@ const order = new Set([2448, 2449, 2450, 2454])
 const engine = new CheckEngine()
 let sessions = 0
 
+/**
+ * Runs a check; false when TypeScript itself runs out of stack on these declarations, as it does for some circles (a class that extends a function
+ * whose result holds the class). It must then do so on one module, too.
+ */
+function isTypeScripts(check: () => unknown, declarations: Record<string, string | undefined>): boolean {
+  try {
+    check()
+    return true
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    const present = Object.entries(declarations).filter((it): it is [string, string] => it[1] !== undefined)
+    expect(() => wholeProgram(Object.fromEntries(present))).toThrow(RangeError)
+    return false
+  }
+}
+
 test("many checks know what one check finds", { timeout: 240_000 }, () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(change, fc.boolean()), { minLength: 3, maxLength: 8 }), (changes) => {
       const session = new TestSession(engine, `ses-${++sessions}`)
       for (const [parts, keep] of changes) {
         // One that is not kept is a candidate that was refused: the next is made on the set before it.
-        session.check(Object.fromEntries(parts.map(({ own, source }) => [own, source])), "", keep)
+        const changed = Object.fromEntries(parts.map(({ own, source }) => [own, source]))
+        if (
+          !isTypeScripts(() => session.check(changed, "", keep), {
+            ...Object.fromEntries(session.declarations),
+            ...changed,
+          })
+        )
+          return
       }
       const known = sorted(session.findings())
       const declarations = Object.fromEntries(session.declarations)

@@ -89,7 +89,7 @@ function standIn(fails?: ErrorKind): Nacre {
     eval: act({ ...emptyOutcome("evl_1", "ok", 0), value: { text: "1", inert: false, type: "number", data: 1 } }),
     interrupt: act(true),
     complete: act({ start: 0, end: 1, items: [{ name: "area", kind: "function" }], isCut: false }),
-    inspect: act({ start: 0, end: 1, text: "let a: number", documentation: "" }),
+    hover: act({ start: 0, end: 1, text: "let a: number", documentation: "" }),
     signature: act({
       items: [
         { text: "f(n: number): void", documentation: "", parameters: [{ text: "n: number", documentation: "" }] },
