@@ -93,8 +93,10 @@ test("runs every method of the table", async () => {
   await ask("sessions/fork")
   await ask("sessions/close", { session })
   await ask("reset")
-  // Those that other clients and the end of this one bring about.
-  const others = ["shutdown", "exit", "complete", "inspect", "resume"]
+  await ask("complete", { code: "n" })
+  await ask("inspect", { code: "n" })
+  // The end of this one, and what is for sockets only.
+  const others = ["shutdown", "exit", "resume"]
   expect(Object.keys(methods).filter((name) => !run.has(name) && !others.includes(name))).toEqual([])
   await end()
 })
@@ -227,17 +229,20 @@ describe("error kinds", () => {
     }
   })
 
-  test("not_initialized", async () => {
+  test("not_initialized and unsupported", async () => {
     const fresh = connect()
     expectKind(await failureOf(fresh.connection.sendRequest("eval", { code: "1" })), "not_initialized")
+    const resume = fresh.connection.sendRequest("resume", { connection: "con_a", received: 0 })
+    expectKind(await failureOf(resume), "unsupported")
     await fresh.connection.sendRequest("initialize", {})
     await fresh.end()
   })
 
   test("covers what a client of this program can bring about", () => {
     const declared = new Set(Object.values(methods).flatMap((row) => row.fails))
-    // A defect, a machine without memory, a system that cannot start or a workspace of 256 MiB: tests of their own bring these about.
+    // A socket, a defect, a machine without memory, a system that cannot start or a workspace of 256 MiB: tests of their own bring these about.
     const elsewhere = [
+      "connection_not_found",
       "overloaded",
       "session_busy",
       "session_limit",
