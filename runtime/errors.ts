@@ -56,11 +56,20 @@ export const errorKinds = {
     retry: "same",
     when: "A call about a session got no answer within its deadline.",
   },
-  session_limit: { code: -32023, retry: "same", when: "The nacre holds its maximum of sessions." },
+  session_limit: {
+    code: -32023,
+    retry: "same",
+    when: "The nacre, or one client of a served one, holds its maximum of sessions.",
+  },
   profile_conflict: {
     code: -32024,
     retry: "fresh",
     when: "A live session was opened again with another fixed option.",
+  },
+  connection_not_found: {
+    code: -32025,
+    retry: "fresh",
+    when: "A connection to resume is unknown, or its grace has ended.",
   },
   eval_not_found: {
     code: -32030,

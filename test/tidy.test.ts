@@ -33,6 +33,7 @@ function importsOf(file: string): Import[] {
 const layers: [RegExp, string][] = [
   [/^runtime\/cli\//, "cli"],
   [/^runtime\/serve\//, "serve"],
+  [/^runtime\/client\//, "client"],
   [/^runtime\/index\.ts$/, "index"],
   [/^runtime\/nacre\.ts$/, "nacre"],
   [/^runtime\/workspace\//, "workspace"],
@@ -77,11 +78,19 @@ describe("layers", () => {
     expect(wrong.filter(({ to }) => !to.startsWith("supervisor/"))).toEqual([])
   })
 
-  it("lets only one file spawn processes", () => {
+  it("keeps runtime/client/ independent of the server at run time", () => {
+    const values = sources
+      .filter((file) => file.startsWith("runtime/client/"))
+      .flatMap(importsOf)
+      .filter(({ isTypeOnly }) => !isTypeOnly)
+    expect(values.filter(({ to }) => !to.startsWith("runtime/client/"))).toEqual([])
+  })
+
+  it("lets only one file spawn processes, and a client start a server", () => {
     const spawns = sources.filter((file) =>
       /^import \{.*from "node:child_process"/m.test(readFileSync(join(root, file), "utf8")),
     )
-    const allowed = /^(runtime\/child-process\.ts|supervisor\/)/
+    const allowed = /^(runtime\/child-process\.ts|runtime\/client\/stdio\.ts|supervisor\/)/
     expect(spawns.filter((file) => !allowed.test(file))).toEqual([])
   })
 })

@@ -1,6 +1,7 @@
 // What the command line offers, and how its arguments are read. Wrong arguments are told with their remedy, and exit with 2.
 import { parseArgs } from "node:util"
 import type { ParseArgsConfig } from "node:util"
+import type { Framing } from "../serve/framing.ts"
 import { packageVersion } from "../serve/version.ts"
 
 type Flags = NonNullable<ParseArgsConfig["options"]>
@@ -54,11 +55,59 @@ const commands: Readonly<Record<string, Command>> = {
     },
   },
   session: {
-    usage: "nacre session",
-    doc: "Serves the protocol (docs/PROTOCOL.md) on standard input and output.",
-    flags: {},
+    usage: "nacre session [--framing headers|lines]",
+    doc: "Serves the protocol (docs/PROTOCOL.md) on standard input and output. By default the first bytes choose the framing.",
+    flags: { framing: { type: "string" } },
     argumentsMax: 0,
-    run: async () => (await import("./session.ts")).serveSession(),
+    run: async (values) => {
+      const framing = framingOf(textOf(values["framing"]))
+      return (await import("./session.ts")).serveSession(framing)
+    },
+  },
+  serve: {
+    usage:
+      "nacre serve [--host HOST] [--port PORT] [--token TOKEN] [--origin ORIGIN]… [--profile PROFILE]… [--grace MS]",
+    doc: "Serves the protocol over WebSocket, on this machine only unless --host says otherwise. The token may come from NACRE_TOKEN.",
+    flags: {
+      host: { type: "string" },
+      port: { type: "string" },
+      token: { type: "string" },
+      origin: { type: "string", multiple: true },
+      profile: { type: "string", multiple: true },
+      grace: { type: "string" },
+    },
+    argumentsMax: 0,
+    run: async (values) => {
+      const [host, port, token] = [textOf(values["host"]), textOf(values["port"]), textOf(values["token"])]
+      if (port !== undefined && !/^\d{1,5}$/.test(port)) {
+        throw new UsageError(`--port takes a number, such as --port 4750, or 0 for any free one, not '${port}'.`)
+      }
+      const origins = Array.isArray(values["origin"]) ? values["origin"].map(String) : []
+      const profiles = Array.isArray(values["profile"]) ? values["profile"].map(String) : undefined
+      const graceMs = timeoutOf(textOf(values["grace"]), "--grace")
+      return (await import("./serve.ts")).serveClients({
+        host,
+        port: Number(port ?? 4750),
+        token,
+        origins,
+        profiles,
+        graceMs,
+      })
+    },
+  },
+  request: {
+    usage: "nacre request (JSON | -)",
+    doc: "Answers one request of the protocol, or a batch, and prints the answer as one line. - is standard input.",
+    flags: {},
+    argumentsMax: 1,
+    run: async (_values, [json]) => {
+      if (json === undefined) {
+        throw new UsageError(
+          `nacre request needs a request, such as '{"method":"eval","params":{"code":"6 * 7"}}', or -.`,
+        )
+      }
+      return (await import("./request.ts")).answerRequest(json)
+    },
   },
   mcp: {
     usage: "nacre mcp [--profile minimal | standard | full]",
@@ -144,13 +193,18 @@ function textOf(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined
 }
 
-function timeoutOf(text: string | undefined): number | undefined {
+function timeoutOf(text: string | undefined, name = "--timeout"): number | undefined {
   if (text === undefined) return undefined
   const timeoutMs = Number(text)
   if (!Number.isInteger(timeoutMs) || timeoutMs < 1) {
-    throw new UsageError(`--timeout takes a whole number of milliseconds, such as --timeout 5000, not '${text}'.`)
+    throw new UsageError(`${name} takes a whole number of milliseconds, such as ${name} 5000, not '${text}'.`)
   }
   return timeoutMs
+}
+
+function framingOf(text: string | undefined): Framing | undefined {
+  if (text === undefined || text === "headers" || text === "lines") return text
+  throw new UsageError(`--framing takes headers or lines, not '${text}'.`)
 }
 
 function helpText(): string {

@@ -1,16 +1,17 @@
 // `nacre session`: the protocol on standard input and output, for editors, agents and scripts.
 import { serveStdio } from "../serve/stdio.ts"
+import type { Framing } from "../serve/framing.ts"
 import { withSystem } from "./system.ts"
 
 /** Serves one client. Exit code: 0 after the end of the input or `shutdown` and `exit`; 1 after `exit` alone, as in LSP. */
-export async function serveSession(): Promise<number> {
+export async function serveSession(framing?: Framing): Promise<number> {
   return withSystem(
-    async ({ nacre, limits, subscribe, signal }) => {
+    async ({ nacre, limits, signal }) => {
       const end = await serveStdio({
         nacre,
         limits,
-        subscribe,
         signal,
+        framing,
         input: process.stdin,
         output: process.stdout,
         onInternal: (error) => {

@@ -6,7 +6,7 @@ import type { EventListener, NacreEvent } from "../events.ts"
 import { Nacre } from "../nacre.ts"
 import type { Profile } from "../nacre.ts"
 import { resolveLimits } from "../options.ts"
-import type { Limits } from "../options.ts"
+import type { HostOptions, Limits } from "../options.ts"
 
 export interface System {
   readonly nacre: Promise<Nacre>
@@ -24,15 +24,15 @@ const brokenPipeCode = 128 + 13
 const signalCodes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
 
 /**
- * Starts a system of one host, which is all that one client needs, and gives it to `use`. Resolves with the command's exit code. Its sessions have
- * profile `full` by default: whoever evaluates on their own machine may do there what their code says. `limits` are those in which it
- * differs from the other commands.
+ * Starts a system and gives it to `use`. Resolves with the command's exit code. Its sessions have profile `full` by default: whoever evaluates on
+ * their own machine may do there what their code says. By default it has one host, which is all that one session needs. `limits` are those in
+ * which it differs from the other commands.
  */
 export async function withSystem(
   use: (system: System) => Promise<number>,
-  options: { profile?: Profile; limits?: Partial<Limits> } = {},
+  options: { profile?: Profile; limits?: Partial<Limits>; hosts?: Partial<HostOptions> } = {},
 ): Promise<number> {
-  const { profile = "full", limits: given = {} } = options
+  const { profile = "full", limits: given = {}, hosts = { min: 1 } } = options
   const limits = resolveLimits({ outputBytesMax, ...given })
   const listeners = new Set<EventListener>()
   const stopping = new AbortController()
@@ -50,7 +50,7 @@ export async function withSystem(
     })
   }
   const nacre = Nacre.start({
-    hosts: { min: 1 },
+    hosts,
     profile,
     limits: { outputBytesMax, ...given },
     onEvent: (event: NacreEvent) => {

@@ -4,14 +4,15 @@
 // what a request needs (the running system, its session) is awaited in one chain, and only then does its handler start. Nothing in the
 // chain waits for code: an eval is not waited for, so an `interrupt` behind it begins at once.
 import { NacreError, assert } from "../errors.ts"
-import type { EventListener, NacreEvent } from "../events.ts"
+import type { AttachOptions, Attachment, NacreEvent } from "../events.ts"
 import type { Nacre, OpenOptions } from "../nacre.ts"
 import type { Limits } from "../options.ts"
-import type { Outcome, OutputChunk } from "../session/outcome.ts"
+import type { OutputChunk } from "../session/outcome.ts"
 import type { Session } from "../session/session.ts"
 import { messageBytesMax } from "./framing.ts"
 import { kindsOf, methods, notifications, openOptions, parametersOf, protocolVersion } from "./methods.ts"
-import type { Call, Method } from "./methods.ts"
+import type { Call, Method } from "./method.ts"
+import type { EventLevel } from "./state-methods.ts"
 import { Peer, requestsInFlightMax } from "./rpc.ts"
 import type { Request, RequestId, Transport } from "./rpc.ts"
 import { checkParameters, isRecord } from "./schema.ts"
@@ -21,16 +22,24 @@ import { packageVersion } from "./version.ts"
 export interface ServeContext {
   readonly nacre: Promise<Nacre>
   readonly limits: Limits
-  /** Adds a listener for the system's events; returns what removes it. */
-  readonly subscribe: (listener: EventListener) => () => void
+  /** Live sessions that the client may have opened or used. Default: as many as the nacre. */
+  readonly sessionsMax?: number
+  /** Profiles of sessions that the client may open or use. Default: all. */
+  readonly profiles?: readonly string[]
+  /** Where a client can come back to on another way: its name for that, and what does it. */
+  readonly resumable?: {
+    readonly id: string
+    readonly resume: (params: { connection: string; received: number }) => object
+  }
   /** Hears of failures that are Nacre's own fault. */
   readonly onInternal?: (error: unknown) => void
 }
 
-/** Which events a client asked for. */
-type Events = "none" | "own" | "changes" | "all"
-
-type Initialize = Parameters<typeof openOptions>[0] & { session?: string | undefined; events?: Events | undefined }
+type Initialize = Parameters<typeof openOptions>[0] & {
+  session?: string | undefined
+  workspace?: string | undefined
+  events?: EventLevel | undefined
+}
 
 /** A connection may open sessions without end: closed ones are forgotten now and then. */
 const attachedPerPurge = 256
@@ -43,15 +52,18 @@ export class Connection {
   readonly #used = new Set<string>()
   /** Sessions that know this client, and how it leaves them. */
   readonly #attached = new Map<Session, () => void>()
-  readonly #evals = new Map<RequestId, Session>()
+  /** Requests under way that run code of a session or change it. */
+  readonly #working = new Map<RequestId, Session>()
+  /** For sessions whose definitions this connection is changing: resolves when the changes asked for so far have ended. */
+  readonly #changing = new Map<Session, Promise<unknown>>()
   #resolveExited!: (code: number) => void
   #begun: Promise<unknown> = Promise.resolve()
   #state: "new" | "initialized" | "shutting down" = "new"
   #own: OpenOptions = { kind: "repl" }
   #ownSession: Session | undefined
-  #events: Events = "own"
-  readonly #workspace = "main"
-  #unsubscribe: () => void = () => {}
+  #events: EventLevel = "own"
+  #isClosed = false
+  #attachment: Attachment | undefined
 
   constructor(transport: Transport, context: ServeContext) {
     this.#context = context
@@ -62,6 +74,15 @@ export class Connection {
     this.exited = new Promise((resolve) => {
       this.#resolveExited = resolve
     })
+  }
+
+  get isInitialized(): boolean {
+    return this.#state !== "new"
+  }
+
+  /** What its sessions share globals with. It sees nothing of others. */
+  get workspace(): string {
+    return this.#own.workspace ?? "main"
   }
 
   /** The connection's own session, when it has been opened. */
@@ -76,7 +97,8 @@ export class Connection {
 
   /** The client is gone: its evals are interrupted, its own session is closed unless it has a name. */
   async close(): Promise<void> {
-    this.#unsubscribe()
+    this.#isClosed = true
+    this.#attachment?.detach()
     this.peer.close()
     for (const detach of this.#attached.values()) detach()
     this.#attached.clear()
@@ -88,15 +110,21 @@ export class Connection {
   initialize(params: Initialize): object {
     if (this.#state !== "new")
       throw new NacreError("invalid_request", "initialize: this connection has been initialized.")
+    this.admitProfile(params.profile)
     this.#state = "initialized"
     this.#own = { kind: "repl", ...openOptions(params) }
     if (params.session !== undefined) this.#own.id = params.session
     else this.#own.profile ??= "standard"
+    if (params.workspace !== undefined) this.#own.workspace = params.workspace
     this.#events = params.events ?? "own"
-    if (this.#events !== "none") this.#unsubscribe = this.#context.subscribe((event) => this.#onEvent(event))
+    // A system that cannot start is told to whoever needs it.
+    void this.#context.nacre.then((nacre) => this.#listen(nacre), nothing)
+    const { resumable } = this.#context
     return {
+      ...(resumable === undefined ? {} : { connection: resumable.id }),
       protocolVersion,
       server: { name: "nacre", version: packageVersion() },
+      workspace: this.workspace,
       profile: this.#own.profile ?? "standard",
       kind: this.#own.kind,
       positionEncoding: "utf-16",
@@ -109,6 +137,42 @@ export class Connection {
       ),
       notifications,
     }
+  }
+
+  /** Goes on with an earlier connection, whose answers come on this one's way from then on. */
+  resume(params: { connection: string; received: number }): object {
+    const { resumable } = this.#context
+    if (resumable === undefined) {
+      throw new NacreError(
+        "unsupported",
+        "resume: a connection on standard input and output ends with it; begin a new one.",
+      )
+    }
+    if (this.#state !== "new") {
+      throw new NacreError(
+        "invalid_request",
+        "resume: it must be the first request; this connection has been initialized.",
+      )
+    }
+    return resumable.resume(params)
+  }
+
+  /** Throws `unsupported` for a session of a profile that this client may not use. */
+  admitProfile(profile: string | undefined): void {
+    const { profiles } = this.#context
+    if (profiles === undefined || profile === undefined || profiles.includes(profile)) return
+    const message = `This server lets its clients use sessions of profile ${profiles.join(", ")}, not ${profile}.`
+    throw new NacreError("unsupported", message)
+  }
+
+  /** Throws `session_limit` when the client has its maximum of live sessions. */
+  admitSession(): void {
+    const { sessionsMax = Infinity } = this.#context
+    if (this.#attached.size < sessionsMax) return
+    for (const known of this.#attached.keys()) if (known.isClosed) this.#attached.delete(known)
+    if (this.#attached.size < sessionsMax) return
+    const message = `This connection has ${this.#attached.size} sessions, its maximum; close or detach some.`
+    throw new NacreError("session_limit", message)
   }
 
   /** Events about this session are the client's from now on. */
@@ -125,28 +189,44 @@ export class Connection {
     if (request !== undefined) this.peer.notify("output", { session, request, ...chunk }, { mayDrop: true })
   }
 
-  /** Remembers an eval while it is under way, so that `interrupt` finds it. */
-  async evaluating(session: Session, request: RequestId | undefined, ended: Promise<Outcome>): Promise<Outcome> {
-    if (request === undefined) return ended
-    this.#evals.set(request, session)
-    try {
-      return await ended
-    } finally {
-      this.#evals.delete(request)
-    }
+  sendProgress(token: RequestId, value: OutputChunk): void {
+    this.peer.notify("$/progress", { token, value }, { mayDrop: true })
+  }
+
+  /** Sends what was missed of a session's events, or of all that this connection follows, and goes on with what comes. */
+  follow(
+    nacre: Nacre,
+    session: Session | undefined,
+    { since, events }: { since?: number | undefined; events?: EventLevel | undefined },
+  ): { seq: number; isComplete: boolean } {
+    if (events !== undefined) this.#events = events
+    const options: AttachOptions = {}
+    if (since !== undefined) options.since = since
+    if (session !== undefined) options.session = session.id
+    const { seq, isComplete, detach } = nacre.attach((event) => this.#onEvent(event), options)
+    // Those that come are sent by the listener that every connection has.
+    detach()
+    return { seq, isComplete }
+  }
+
+  /** Events about this session are no longer the client's. */
+  leave(session: Session): boolean {
+    this.#used.delete(session.id)
+    this.#attached.get(session)?.()
+    return this.#attached.delete(session)
   }
 
   async stopRequest(request: RequestId): Promise<boolean> {
-    if (!this.#evals.has(request)) {
-      const message = `Request ${JSON.stringify(request)} is no eval of this connection that is under way.`
+    if (!this.#working.has(request)) {
+      const message = `Request ${JSON.stringify(request)} runs no code of this connection.`
       throw new NacreError("eval_not_found", message)
     }
     return this.#stop(request)
   }
 
-  /** Stops this connection's oldest eval of a session, which may not have reached its shell yet. */
+  /** Stops this connection's oldest request that runs code of a session, which may not have reached its shell yet. */
   async stopNext(session: Session): Promise<boolean> {
-    for (const [request, it] of this.#evals) if (it === session) return this.#stop(request)
+    for (const [request, it] of this.#working) if (it === session) return this.#stop(request)
     return false
   }
 
@@ -176,12 +256,32 @@ export class Connection {
       const row = this.#check(request)
       const call = await this.#prepare(row, request)
       // Wrapped, so that waiting for it to begin is not waiting for it to end.
-      const ended = (async () => row.handle(paramsOf(request), call))()
+      const ended = this.#handle(row, request, call)
       return { ended, isBarrier: row.isBarrier === true }
     })
     // What this request fails of is its own answer; the next one begins all the same.
     this.#begun = begun.then(({ ended, isBarrier }) => (isBarrier ? ended.then(nothing, nothing) : undefined), nothing)
     return begun.then(({ ended }) => ended)
+  }
+
+  async #handle(row: Method, request: Request, call: Call): Promise<unknown> {
+    const { openSession: session } = call
+    if (row.isBehindChanges !== true || session === undefined) return row.handle(paramsOf(request), call)
+    const { id } = request
+    const changes = this.#changing.get(session)
+    const ended = (async (): Promise<unknown> => {
+      if (changes !== undefined) await changes
+      return row.handle(paramsOf(request), call)
+    })()
+    if (row.isChange === true) this.#changing.set(session, ended.then(nothing, nothing))
+    const last = this.#changing.get(session)
+    if (id !== undefined) this.#working.set(id, session)
+    try {
+      return await ended
+    } finally {
+      if (id !== undefined) this.#working.delete(id)
+      if (row.isChange === true && this.#changing.get(session) === last) this.#changing.delete(session)
+    }
   }
 
   #check({ method, params }: Request): Method {
@@ -212,12 +312,15 @@ export class Connection {
     let session: Session | undefined
     if (nacre !== undefined && (needs === "opens" || needs === "finds")) {
       const { session: id } = paramsOf(request)
-      session = typeof id === "string" ? nacre.session(id) : this.ownSession
+      session = typeof id === "string" ? nacre.session(id, this.workspace) : this.ownSession
       if (typeof id === "string" && session === undefined) {
         throw new NacreError("session_not_found", `There is no session '${id}'; open it with sessions/open.`)
       }
       if (session === undefined && needs === "opens") session = this.#ownSession = await nacre.open(this.#own)
-      if (session !== undefined) this.use(session)
+      if (session !== undefined) {
+        this.admitProfile(session.profile)
+        this.use(session)
+      }
     }
     return {
       connection: this,
@@ -242,12 +345,16 @@ export class Connection {
     return "session" in event && this.#used.has(event.session)
   }
 
+  #listen(nacre: Nacre): void {
+    if (!this.#isClosed) this.#attachment = nacre.attach((event) => this.#onEvent(event))
+  }
+
   #onEvent(event: NacreEvent): void {
-    // What a connection opens is of the main workspace: a session of another one may have the same id.
-    const isOther = "workspace" in event && event.workspace !== this.#workspace
-    if (this.#events !== "all" && (isOther || !this.#isWanted(event))) return
+    // A session of another workspace may have the same id.
+    const isOther = "workspace" in event && event.workspace !== this.workspace
+    const isSent = this.#events === "all" || (this.#events !== "none" && !isOther && this.#isWanted(event))
     if (event.type === "session.closed" && !isOther) this.#used.delete(event.session)
-    this.peer.notify("event", event)
+    if (isSent) this.peer.notify("event", event, { mayDrop: true, seq: event.seq })
   }
 }
 

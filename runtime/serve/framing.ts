@@ -23,6 +23,11 @@ const headerStart = "content-"
 
 type Part = "headers" | "body" | "skipped body" | "garbage"
 
+export interface FrameReaderOptions {
+  bytesMax?: number
+  framing?: Framing | undefined
+}
+
 export class FrameReader {
   readonly #handlers: FrameHandlers
   readonly #bytesMax: number
@@ -35,9 +40,11 @@ export class FrameReader {
   /** In line framing: the rest of a line that is too long is being dropped. */
   #skipsLine = false
 
-  constructor(handlers: FrameHandlers, bytesMax = messageBytesMax) {
+  /** With `framing` the first bytes do not choose. */
+  constructor(handlers: FrameHandlers, { bytesMax = messageBytesMax, framing }: FrameReaderOptions = {}) {
     this.#handlers = handlers
     this.#bytesMax = bytesMax
+    this.#framing = framing
   }
 
   /** How the peer frames its messages; `undefined` until its first bytes have come. Answers are framed alike. */

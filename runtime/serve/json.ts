@@ -2,7 +2,7 @@
 //
 // JSON would turn `undefined` and NaN into null, a Map into {}, a Date into a string and a bigint into an exception. A client must not
 // mistake one for the other, so such a value has no `data`: its `text` and `type` say what it is.
-import { types } from "node:util"
+import { inspect, types } from "node:util"
 import type { Outcome } from "../session/outcome.ts"
 
 /** Nesting that is followed; deeper values travel as text. JSON parsers of other languages give up at some hundreds. */
@@ -49,4 +49,11 @@ export function outcomeJson(outcome: Outcome, options: { data: boolean }): Outco
     if (isExactJson(data)) sent.data = data
   }
   return { ...outcome, value: sent }
+}
+
+/** A value that a name is bound to: always as text, and as itself when JSON holds exactly it. */
+export function valueJson(value: unknown, textMax: number): { isBound: true; text: string; data?: unknown } {
+  const text = inspect(value, { depth: 4, maxArrayLength: 100, maxStringLength: 8192, customInspect: false })
+  const bounded = text.length > textMax ? `${text.slice(0, textMax)}…` : text
+  return isExactJson(value) ? { isBound: true, text: bounded, data: value } : { isBound: true, text: bounded }
 }

@@ -3,60 +3,24 @@
 // Dispatch, validation, what `initialize` tells and docs/PROTOCOL.md are made from it, so that they cannot part. A handler is a few
 // lines over the embedding API; what a connection remembers is `connection.ts`. A method that works on a session says so with `session`
 // and gets its parameter `session` from here.
-import { inspect } from "node:util"
-import type { Nacre } from "../nacre.ts"
 import { NacreError } from "../errors.ts"
 import type { ErrorKind } from "../errors.ts"
 import type { OpenOptions } from "../nacre.ts"
 import { sessionKinds } from "../session/session.ts"
 import type { Session } from "../session/session.ts"
 import type { EvalOptions } from "../shell/shell.ts"
-import type { Connection } from "./connection.ts"
-import { isExactJson, outcomeJson } from "./json.ts"
-import type { Request } from "./rpc.ts"
-import type { Fields, FieldsOf, Type } from "./schema.ts"
+import { callingSession, sessionKey } from "../shell/tool-calls.ts"
+import { changeMethods } from "./change-methods.ts"
+import { outcomeJson, valueJson } from "./json.ts"
+import { method, page, pageMax, sessionId } from "./method.ts"
+import type { Method } from "./method.ts"
+import { atomic, running, runningOptions } from "./running.ts"
+import type { Fields, FieldsOf } from "./schema.ts"
+import { eventLevel, foundValue, stateMethods } from "./state-methods.ts"
 import { binding, milliseconds, outcome, outputChunk, profiles, sessionInfo, spanField } from "./shapes.ts"
 
 /** Changes when a client of the one before could misunderstand an answer. New methods and fields do not change it. */
 export const protocolVersion = 1
-
-/** What a handler works on. */
-export interface Call {
-  readonly connection: Connection
-  readonly request: Request
-  /** The running system. Fails a method whose row does not say that it needs one. */
-  readonly nacre: Nacre
-  /** The session the method works on. Fails a method whose row does not say that it opens one. */
-  readonly session: Session
-  /** As `session`, but without opening the connection's own. */
-  readonly openSession: Session | undefined
-}
-
-export interface Method {
-  readonly doc: string
-  readonly params: Fields
-  /** What it answers; the tests hold every answer to it. */
-  readonly result: Type
-  /** Kinds it can fail with, besides `commonKinds`. */
-  readonly fails: readonly ErrorKind[]
-  /**
-   * What it needs before it can begin: nothing; the running system; a session, of which the connection's own is opened when there is
-   * none yet (`opens`) or is not (`finds`).
-   */
-  readonly needs: "nothing" | "nacre" | "opens" | "finds"
-  /** May be called before `initialize`, and after `shutdown`. */
-  readonly isAlways?: true
-  /** Requests behind it begin when it has ended, because they may build on it. */
-  readonly isBarrier?: true
-  /** Begins the work; `params` have been checked against the row. */
-  readonly handle: (params: Readonly<Record<string, unknown>>, call: Call) => unknown
-}
-
-/** A row as it is written: its handler gets the parameters as the types that the row describes. */
-type Row<P extends Fields> = Omit<Method, "params" | "handle"> & {
-  readonly params: P
-  readonly handle: (params: FieldsOf<P>, call: Call) => unknown
-}
 
 /** What any request can fail with. */
 export const commonKinds = [
@@ -78,22 +42,11 @@ export const nacreKinds = [
   "host_unavailable",
 ] as const satisfies ErrorKind[]
 /** What a method can fail with when it works on a session, besides. */
-export const sessionKindsOfFailure = ["session_not_found", "session_limit"] as const satisfies ErrorKind[]
-
-/** Rows of a list in one answer. */
-const pageMax = 1_000
-const page = {
-  from: { type: "integer", min: 0, optional: true, doc: "How many to skip; default 0." },
-  count: {
-    type: "integer",
-    min: 1,
-    max: pageMax,
-    optional: true,
-    doc: `At most so many; default and maximum ${pageMax}.`,
-  },
-} as const satisfies Fields
-
-const sessionId = { type: "string", min: 1, max: 256 } as const
+export const sessionKindsOfFailure = [
+  "session_not_found",
+  "session_limit",
+  "unsupported",
+] as const satisfies ErrorKind[]
 
 /** A text that is being written, and a place in it. */
 const writing = {
@@ -148,12 +101,7 @@ const opening = {
   check,
 } as const satisfies Fields
 
-function method<const P extends Fields>(row: Row<P>): Method {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- they have been checked against the row's parameters
-  return { ...row, handle: (params, call) => row.handle(params as FieldsOf<P>, call) }
-}
-
-export const methods: Readonly<Record<string, Method>> = {
+const table = {
   initialize: method({
     doc: "Begins a connection; the first request. Answers before any host process is up.",
     params: {
@@ -171,14 +119,22 @@ export const methods: Readonly<Record<string, Method>> = {
         doc: "Id of the connection's own session. One with an id stays when the connection ends; by default it is fresh and goes with it.",
       },
       ...opening,
-      events: {
-        oneOf: ["none", "own", "changes", "all"],
+      workspace: {
+        type: "string",
+        min: 1,
+        max: 64,
         optional: true,
-        doc: 'Which `event` notifications to send; default "own": those about sessions that this connection has used, but for `bindings.changed`. "changes": these too, with `globals.changed` and `transcript.shown`.',
+        doc: 'What the sessions of this connection share globals with, and all that it sees; default "main".',
       },
+      events: eventLevel,
     },
     result: {
       fields: {
+        connection: {
+          type: "string",
+          optional: true,
+          doc: "For `resume`, where the connection can outlive its socket.",
+        },
         protocolVersion: {
           type: "integer",
           doc: "Changes when a client of the one before could misunderstand an answer.",
@@ -187,6 +143,7 @@ export const methods: Readonly<Record<string, Method>> = {
           fields: { name: { type: "string", doc: "nacre" }, version: { type: "string", doc: "The package's." } },
           doc: "Who answers.",
         },
+        workspace: { type: "string", doc: "Of this connection." },
         profile: { type: "string", doc: "Of the connection's own session." },
         kind: { type: "string", doc: "Of the connection's own session." },
         positionEncoding: { oneOf: ["utf-16"], doc: "Lines and columns are 1-based, columns in UTF-16 units." },
@@ -201,35 +158,75 @@ export const methods: Readonly<Record<string, Method>> = {
     handle: (params, { connection }) => connection.initialize(params),
   }),
 
+  resume: method({
+    doc: "Goes on with a connection whose socket broke, instead of `initialize`: what it was sent and did not get follows the answer. Only on WebSocket, and within the server's grace.",
+    params: {
+      connection: { type: "string", min: 1, max: 256, doc: "As `initialize` named it." },
+      received: {
+        type: "integer",
+        min: 0,
+        doc: "How many messages the client has got on it, answers and notifications, but for answers to `resume`.",
+      },
+    },
+    result: {
+      fields: {
+        received: {
+          type: "integer",
+          doc: "How many messages the server has got on it, but for `resume`: the client sends those after it again.",
+        },
+        missed: { type: "integer", doc: "Messages that the client did not get and that are no longer kept." },
+        inFlight: {
+          list: { either: [{ type: "string" }, { type: "number" }] },
+          doc: "Requests that are still to be answered.",
+        },
+      },
+    },
+    fails: ["connection_not_found", "unsupported"],
+    needs: "nothing",
+    isAlways: true,
+    handle: (params, { connection }) => connection.resume(params),
+  }),
+
   eval: method({
     doc: "Runs TypeScript in a session. Evals of one session run one after the other, in the order of the requests; whatever the code does, the answer is its outcome.",
     params: {
       code: { type: "string", doc: "The source text." },
       file: { type: "string", max: 4096, optional: true, doc: "Its name in error positions; default the eval's id." },
       line: { type: "integer", min: 1, optional: true, doc: "The number of its first line; default 1." },
-      timeoutMs: { ...milliseconds, optional: true, doc: "Milliseconds from when the code begins; null for none." },
       check,
-      atomic: { type: "boolean", optional: true, doc: "On any status but `ok` the session is as it was before." },
-      stream: {
-        type: "boolean",
+      atomic,
+      nested: {
+        type: "string",
+        min: 1,
+        max: 256,
         optional: true,
-        doc: "Also send its output as `output` notifications while it runs; default true. The answer holds all of it either way.",
+        doc: "The id of an eval of the session that waits for a tool call: run inside of it, where a queued eval would wait for it. Takes no `timeoutMs` and no `atomic`, since it shares that one's fate.",
       },
-      data: { type: "boolean", optional: true, doc: "Send `value.data`; default true." },
+      ...running,
     },
     result: { fields: outcome },
-    fails: ["queue_full", "source_too_large", "overloaded", "would_deadlock"],
+    fails: ["queue_full", "source_too_large", "overloaded", "eval_not_found"],
     needs: "opens",
-    handle: async (params, { connection, request, session }) => {
-      const options: EvalOptions = { signal: request.signal }
+    isBehindChanges: true,
+    handle: async (params, call) => {
+      const { session } = call
+      const options: EvalOptions = runningOptions(params, call)
       if (params.file !== undefined) options.file = params.file
       if (params.line !== undefined) options.line = params.line
-      if (params.timeoutMs !== undefined) options.timeoutMs = params.timeoutMs ?? Infinity
       if (params.atomic !== undefined) options.atomic = params.atomic
       if (params.check !== undefined) options.check = params.check
-      if (params.stream ?? true) options.onOutput = (chunk) => connection.sendOutput(session.id, request.id, chunk)
-      const ended = session.eval(params.code, options)
-      return outcomeJson(await connection.evaluating(session, request.id, ended), { data: params.data ?? true })
+      const data = params.data ?? true
+      const { nested: evalId } = params
+      if (evalId === undefined) return outcomeJson(await session.eval(params.code, options), { data })
+      if (session.shell?.isUnderWay(evalId) !== true) {
+        throw new NacreError(
+          "eval_not_found",
+          `Session '${session.id}' has no eval '${evalId}' under way to run inside of.`,
+        )
+      }
+      options.nested = true
+      const inside = { session: sessionKey(session), evalId }
+      return outcomeJson(await callingSession.run(inside, () => session.eval(params.code, options)), { data })
     },
   }),
 
@@ -240,7 +237,7 @@ export const methods: Readonly<Record<string, Method>> = {
       request: {
         either: [{ type: "string" }, { type: "number" }],
         optional: true,
-        doc: "The id of the `eval` request of this connection to stop.",
+        doc: "The id of the request of this connection to stop: an `eval`, `submit` or `callBinding`.",
       },
     },
     result: {
@@ -266,6 +263,7 @@ export const methods: Readonly<Record<string, Method>> = {
     result: { type: "null" },
     fails: [],
     needs: "opens",
+    isBehindChanges: true,
     handle: async (_params, { session }) => {
       await session.reset()
       return null
@@ -406,22 +404,14 @@ export const methods: Readonly<Record<string, Method>> = {
   resolve: method({
     doc: "The value that a bare name has in a session, as of its last commit.",
     params: { name: { type: "string", min: 1, max: 1024, doc: "The name." } },
-    result: {
-      fields: {
-        isBound: { type: "boolean", doc: "Whether the session binds that name." },
-        text: { type: "string", optional: true, doc: "The value as text; bounded." },
-        data: { type: "json", optional: true, doc: "The value itself; present only when JSON holds exactly it." },
-      },
-    },
+    result: { fields: foundValue },
     fails: ["binding_lost", "value_not_transferable"],
     needs: "opens",
     handle: ({ name }, { nacre, session }) => {
       const { valueTextMax } = nacre.limits
       const value = session.resolve(name)
       if (value === undefined && !session.bindings.includesKey(name)) return { isBound: false }
-      const text = inspect(value, { depth: 4, maxArrayLength: 100, maxStringLength: 8192, customInspect: false })
-      const bounded = text.length > valueTextMax ? `${text.slice(0, valueTextMax)}…` : text
-      return isExactJson(value) ? { isBound: true, text: bounded, data: value } : { isBound: true, text: bounded }
+      return valueJson(value, valueTextMax)
     },
   }),
 
@@ -446,18 +436,21 @@ export const methods: Readonly<Record<string, Method>> = {
     needs: "nacre",
     isBarrier: true,
     handle: async ({ session: id, isolation, idleMs, ...rest }, { connection, nacre }) => {
-      const options: OpenOptions = openOptions(rest)
+      const options: OpenOptions = { ...openOptions(rest), workspace: connection.workspace }
       if (id !== undefined) options.id = id
       if (isolation !== undefined) options.isolation = isolation
       if (idleMs !== undefined && idleMs !== null) options.idleMs = idleMs
+      connection.admitSession()
+      connection.admitProfile(options.profile)
       const session = await nacre.open(options)
+      connection.admitProfile(session.profile)
       connection.use(session)
       return infoOf(session)
     },
   }),
 
   "sessions/list": method({
-    doc: "The live sessions.",
+    doc: "The live sessions of the workspace.",
     params: page,
     result: {
       fields: {
@@ -467,8 +460,8 @@ export const methods: Readonly<Record<string, Method>> = {
     },
     fails: [],
     needs: "nacre",
-    handle: ({ from = 0, count = pageMax }, { nacre }) => {
-      const all = nacre.sessions()
+    handle: ({ from = 0, count = pageMax }, { connection, nacre }) => {
+      const all = nacre.sessions(connection.workspace)
       return { sessions: all.slice(from, from + count).map(infoOf), total: all.length }
     },
   }),
@@ -480,7 +473,7 @@ export const methods: Readonly<Record<string, Method>> = {
     fails: [],
     needs: "nacre",
     handle: async ({ session: id }, { connection, nacre }) => {
-      const session = id === undefined ? connection.ownSession : nacre.session(id)
+      const session = id === undefined ? connection.ownSession : nacre.session(id, connection.workspace)
       await session?.close()
       return { closed: session !== undefined }
     },
@@ -492,12 +485,17 @@ export const methods: Readonly<Record<string, Method>> = {
     result: { fields: sessionInfo },
     fails: [],
     needs: "opens",
+    isBehindChanges: true,
     handle: async (_params, { connection, session }) => {
+      connection.admitSession()
       const fork = await session.fork()
       connection.use(fork)
       return infoOf(fork)
     },
   }),
+
+  ...changeMethods,
+  ...stateMethods,
 
   shutdown: method({
     doc: "Ends the work of a connection: later requests are refused, those under way are answered; evals that take longer than the drain limit are interrupted.",
@@ -525,6 +523,11 @@ export const methods: Readonly<Record<string, Method>> = {
   }),
 }
 
+/** The table with each row's own types, from which the client library's are made. */
+export type MethodTable = typeof table
+
+export const methods: Readonly<Record<string, Method>> = table
+
 export interface Notification {
   readonly doc: string
   readonly params: Fields
@@ -538,6 +541,23 @@ export const notifications = {
       session: { type: "string", doc: "Where." },
       request: { either: [{ type: "string" }, { type: "number" }], doc: "The id of the `eval` request." },
       ...outputChunk,
+    },
+  },
+  "$/progress": {
+    doc: "What code wrote while it runs, for a request with a `progressToken`.",
+    params: {
+      token: { either: [{ type: "string" }, { type: "number" }], doc: "As the request gave it." },
+      value: { fields: outputChunk, doc: "What it wrote." },
+    },
+  },
+  dropped: {
+    doc: "The client reads too slowly: so many notifications were left out before this one. Answers never are.",
+    params: {
+      count: { type: "integer", doc: "How many." },
+      seq: {
+        type: "integer",
+        doc: "Of the last event that was sent before: `attach` with `since` gives those that were left out.",
+      },
     },
   },
   event: {
@@ -594,6 +614,8 @@ export const notifications = {
     },
   },
 } as const satisfies Record<string, Notification>
+
+export type NotificationTable = typeof notifications
 
 /** The parameters of a method with the one that its row implies. */
 export function parametersOf(row: Method): Fields {

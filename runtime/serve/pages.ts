@@ -5,27 +5,45 @@ import { errorKinds } from "../errors.ts"
 import { outcomeReasons } from "../session/outcome.ts"
 import { messageBytesMax } from "./framing.ts"
 import { commonKinds, kindsOf, methods, nacreKinds, notifications, parametersOf, protocolVersion } from "./methods.ts"
-import type { Method } from "./methods.ts"
+import type { Method } from "./method.ts"
 import { requestsInFlightMax } from "./rpc.ts"
 import { nameOf } from "./schema.ts"
 import type { Field, Fields, Type } from "./schema.ts"
-import { outcome, sessionInfo } from "./shapes.ts"
+import { exportedRevision, outcome, revisionRecord, sessionInfo } from "./shapes.ts"
 
 const protocolIntroduction = `# Protocol
 
-Version ${protocolVersion}. JSON-RPC 2.0 between a client and a nacre: \`npx nacre session\` serves one client on its standard input and output.
+Version ${protocolVersion}. JSON-RPC 2.0 between a client and a nacre: \`npx nacre session\` serves one client on its standard input and output, \`npx nacre serve\`
+many over WebSocket, and \`npx nacre request JSON\` answers one request. \`nacre/client\` is a client library for Node with the types of every method.
 
-- **Framing.** \`Content-Length\` headers as in LSP (the length counts bytes), or one JSON value per line: the client's first bytes choose, and answers are
-  framed alike. A message may have ${messageBytesMax / 1024 / 1024} MiB. What is malformed is answered with an error whose \`id\` is null and loses only itself.
+- **Framing.** \`Content-Length\` headers as in LSP (the length counts bytes), or one JSON value per line: the client's first bytes choose, or
+  \`--framing headers|lines\`; answers are framed alike. On WebSocket a text frame is a message. A message may have ${messageBytesMax / 1024 / 1024} MiB. What is malformed is answered with an error whose \`id\` is null and loses only itself.
 - **Order.** Requests begin in the order they are sent and are answered as they finish, so an \`interrupt\` is answered while an \`eval\` computes. Evals of one
   session run one after the other. \`initialize\` comes first; requests may follow it without waiting for its answer. At most ${requestsInFlightMax} may be under way.
 - **Sessions.** Methods that work on a session take \`session\`, an id. Without one they mean the connection's own, which is opened by the first that needs it.
 - **Fates.** What the code of an eval did is its outcome: a result, whatever its \`status\`. An error answer means that Nacre refused or could not do what was
   asked: \`{ code, message, data: { kind, retry } }\` with the kinds of [ERRORS.md](ERRORS.md).
-- **Stopping.** The notification \`$/cancelRequest\` with \`{ id }\` interrupts an eval like \`interrupt\` with \`request\`; its request is answered all the same.
+- **Changes.** A change of definitions that is not made is a result too: \`status: "rejected"\` with the reason. A request that runs code or changes definitions begins when the
+  changes of that session which this connection asked for before it have ended, so they may be sent without waiting for each other's answers.
+- **Stopping.** The notification \`$/cancelRequest\` with \`{ id }\` interrupts an eval like \`interrupt\` with \`request\`; its request is answered all the same. There is
+  room for it also when the maximum of requests is under way.
+- **Slow clients.** While a client reads too slowly, notifications are left out; the next one is preceded by \`dropped\`, which counts them. Answers never are.
 - **The end.** At the end of the input everything under way is answered, then the server exits with 0. \`shutdown\` then \`exit\` exits with 0, \`exit\` alone with 1.
+  A client that has died is noticed, and what it asked for is stopped.
 - **Positions.** Lines and columns are 1-based; columns and offsets count UTF-16 units.
 - Parameters are given by name; one that a method does not have is refused by name, except by initialize, which newer clients may tell more. Batches are answered when all of their requests are.
+
+## WebSocket
+
+- **Token.** Every connection shows it: \`Authorization: Bearer TOKEN\`, or, where no header can be sent, the subprotocol \`nacre.token.TOKEN\` beside \`nacre.v1\`.
+  A page of a browser needs its origin to be named by the server (\`--origin\`).
+- **A socket that breaks** (any end but the close codes 1000, 1001 and none) leaves its connection for the server's grace, 30 s by default: evals go on, and what would be sent is kept, up to 4 MiB.
+  On another socket the client sends \`resume\` instead of \`initialize\`, with the \`connection\` that initialize answered and how many messages it has got; the answer says how many the
+  server has got, so each side sends the rest. Then everything goes on as if nothing had been.
+- **Events** of a session can be followed with \`attach\`, from a number on: \`since\`. The last thousand of a nacre are kept.
+- **Silence.** The server pings every 15 s and ends sockets that give no sign of life until the next; a socket that has not said \`initialize\` within 10 s is closed with 4001.
+
+## On standard input and output
 
 \`\`\`sh
 printf '%s\\n' '{"jsonrpc":"2.0","id":1,"method":"initialize"}' \\
@@ -46,8 +64,7 @@ export function protocolPage(): string {
   for (const [name, { doc, params }] of Object.entries(notifications)) {
     lines.push(`### ${name}\n`, `${doc}\n`, fieldTable("field", params))
   }
-  lines.push("## Outcome\n", "How an eval ended: the result of `eval` and `outcome`.\n", fieldTable("field", outcome))
-  lines.push("## Session\n", "What the answers about sessions hold.\n", fieldTable("field", sessionInfo))
+  for (const { title, doc, fields } of sections) lines.push(`## ${title}\n`, `${doc}\n`, fieldTable("field", fields))
   return `${lines.join("\n").trimEnd()}\n`
 }
 
@@ -94,10 +111,27 @@ function isCommon(kind: string): boolean {
   return kind === nacreKinds[0] || commonKinds.some((it) => it === kind)
 }
 
+/** Shapes that have a section of their own, and how it is linked to. */
+const sections: readonly { fields: Fields; link: string; title: string; doc: string }[] = [
+  { fields: outcome, link: "[outcome](#outcome)", title: "Outcome", doc: "How an eval ended." },
+  { fields: sessionInfo, link: "[session](#session)", title: "Session", doc: "What the answers about sessions hold." },
+  { fields: revisionRecord, link: "[record](#record)", title: "Record", doc: "What led to a revision." },
+  {
+    fields: exportedRevision,
+    link: "[exported revision](#exported-revision)",
+    title: "Exported revision",
+    doc: "The definitions of a revision as data.",
+  },
+]
+
+function linkOf(type: Type): string | undefined {
+  return "fields" in type ? sections.find(({ fields }) => fields === type.fields)?.link : undefined
+}
+
 function resultText(result: Type): string {
+  const link = linkOf(result)
+  if (link !== undefined) return `Result: ${/^\[[aeiou]/.test(link) ? "an" : "a"} ${link}.\n`
   if (!("fields" in result)) return `Result: ${nameOf(result)}.\n`
-  if (result.fields === outcome) return "Result: an [outcome](#outcome).\n"
-  if (result.fields === sessionInfo) return "Result: a [session](#session).\n"
   return fieldTable("result", result.fields)
 }
 
@@ -110,7 +144,7 @@ function fieldTable(title: string, fields: Fields): string {
 function fieldRows(name: string, field: Field): string[] {
   const optional = field.optional === true ? "?" : ""
   const parts = "list" in field ? field.list : field
-  const nested = "fields" in parts && parts.fields !== sessionInfo ? parts.fields : {}
+  const nested = "fields" in parts && linkOf(parts) === undefined ? parts.fields : {}
   const below = Object.entries(nested).flatMap(([part, it]) => fieldRows(`${name}.${part}`, it))
   return [`| \`${name}${optional}\` | ${inCell(shortName(field))} | ${inCell(field.doc)} |`, ...below]
 }
@@ -121,9 +155,8 @@ function inCell(text: string): string {
 
 /** The type of a field whose parts have rows of their own. */
 function shortName(type: Type): string {
-  if ("fields" in type) return "object"
-  if ("list" in type && "fields" in type.list)
-    return type.list.fields === sessionInfo ? "list of [session](#session)" : "list of objects"
+  if ("fields" in type) return linkOf(type) ?? "object"
+  if ("list" in type && "fields" in type.list) return `list of ${linkOf(type.list) ?? "objects"}`
   return nameOf(type)
 }
 

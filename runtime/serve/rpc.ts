@@ -65,6 +65,9 @@ export class Peer {
   readonly #inFlight = new Map<RequestId, InFlight>()
   readonly #notifications = new Set<Promise<void>>()
   #isClosed = false
+  /** Notifications left out since the client was last told, and the number of the last event among them or before. */
+  #dropped = 0
+  #seq = 0
 
   constructor(transport: Transport, options: PeerOptions) {
     this.#transport = transport
@@ -74,6 +77,10 @@ export class Peer {
   /** Requests that have no answer yet. */
   get inFlight(): number {
     return this.#inFlight.size
+  }
+
+  get inFlightIds(): RequestId[] {
+    return [...this.#inFlight.keys()]
   }
 
   /** Takes one message of the peer: an object, or a batch of them. Never throws. */
@@ -98,10 +105,26 @@ export class Peer {
     this.#send(errorAnswer(null, error))
   }
 
-  /** Sends a notification. One that may be left out is dropped while the reader is slow. */
-  notify(method: string, params: object, options: { mayDrop?: boolean } = {}): void {
-    if (options.mayDrop === true && this.#transport.isCongested) return
+  /**
+   * Sends a notification. One that may be left out is dropped while the reader is slow; when it has caught up, the next one is preceded by
+   * `dropped`, which says how many. `seq` is that of an event.
+   */
+  notify(method: string, params: object, { mayDrop = false, seq }: { mayDrop?: boolean; seq?: number } = {}): void {
+    if (this.#isClosed) return
+    if (mayDrop && this.#transport.isCongested) {
+      this.#dropped += 1
+      return
+    }
+    this.#tellDropped()
+    if (seq !== undefined) this.#seq = Math.max(this.#seq, seq)
     this.#write(JSON.stringify({ jsonrpc: "2.0", method, params }))
+  }
+
+  #tellDropped(): void {
+    if (this.#dropped === 0 || this.#transport.isCongested) return
+    const count = this.#dropped
+    this.#dropped = 0
+    this.#write(JSON.stringify({ jsonrpc: "2.0", method: "dropped", params: { count, seq: this.#seq } }))
   }
 
   /** Aborts the signal of a request under way; its answer still comes. False when there is none. */
@@ -216,6 +239,7 @@ export class Peer {
   }
 
   #send(answer: Answer): void {
+    this.#tellDropped()
     this.#write(this.#textOf(answer))
   }
 

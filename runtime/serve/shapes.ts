@@ -1,4 +1,5 @@
 // The shapes that several methods share: an outcome, a session, a binding, a place in a source.
+import type { RejectionKind } from "../module/candidate.ts"
 import { sessionKinds } from "../session/session.ts"
 import type { Field, Fields } from "./schema.ts"
 
@@ -131,3 +132,126 @@ export const binding = {
 export const milliseconds = { either: [{ type: "integer", min: 1, max: 2 ** 31 - 1 }, { type: "null" }] } as const
 
 export const spanField = { fields: span, optional: true, doc: "With `invalid`: where." } as const satisfies Field
+
+const diagnostic = {
+  key: { type: "string", optional: true, doc: "The definition that it lies in." },
+  message: { type: "string", doc: "What is wrong." },
+  code: { type: "integer", optional: true, doc: "The type checker's number for it." },
+  file: { type: "string", doc: "The source's name, or the change's." },
+  line: { type: "integer", doc: "1-based." },
+  column: { type: "integer", doc: "1-based, in UTF-16 units." },
+  rendered: { type: "string", optional: true, doc: "For people: with its line and a caret." },
+} as const satisfies Fields
+
+const revisionChange = {
+  op: { oneOf: ["set", "remove", "wrap", "unwrap"], doc: "What was done." },
+  key: { type: "string", doc: "The definition." },
+  wrapper: { type: "string", optional: true, doc: "Of a wrapper: its key." },
+  kind: { type: "string", doc: "`function`, `class`, `const`, …; of a removed one, what it was." },
+  source: { type: "string", optional: true, doc: "As it is now." },
+  previousSource: { type: "string", optional: true, doc: "As it was." },
+  span: { fields: span, optional: true, doc: "Where it stands in the submission." },
+  scheme: { type: "string", optional: true, doc: "Its type, where a checker has told it." },
+  previousScheme: { type: "string", optional: true, doc: "The type it had." },
+} as const satisfies Fields
+
+/** What led to a revision. */
+export const revisionRecord = {
+  session: { type: "string", doc: "Whose." },
+  revision: { type: "integer", doc: "Its number." },
+  parent: { type: "integer", doc: "The one it was made from." },
+  cause: {
+    oneOf: ["eval", "submit", "restore", "import", "reset", "rollback", "wrap"],
+    doc: "What made it.",
+  },
+  restored: { type: "integer", optional: true, doc: "Of `restore`: the revision that it equals." },
+  evalId: { type: "string", optional: true, doc: "Of `eval`." },
+  principal: { type: "string", optional: true, doc: "On whose behalf." },
+  reason: { type: "string", optional: true, doc: "Why, as the change said." },
+  changes: { list: { fields: revisionChange }, doc: "What differs from its parent." },
+  reinstantiated: { ...strings, doc: "Definitions that were made again since they depend on a change." },
+  lostData: { ...strings, doc: "Definitions that lost data which their declaration does not make." },
+  stale: { ...strings, doc: "Locals that hold what is no longer in force." },
+  digest: { type: "string", doc: "Of the whole set of definitions." },
+  at: { type: "number", doc: "Milliseconds since the epoch." },
+} as const satisfies Fields
+
+const rejection = {
+  kind: {
+    oneOf: [
+      "invalid",
+      "check_failed",
+      "definition_not_found",
+      "definition_has_dependents",
+      "stale_parent",
+      "data_loss",
+      "outside_call",
+      "local_read",
+      "threw",
+      "stopped",
+      "vetoed",
+    ] satisfies RejectionKind[],
+    doc: "Why.",
+  },
+  message: { type: "string", doc: "In words." },
+  diagnostics: { list: { fields: diagnostic }, doc: "Places in the submission, or in what depends on it." },
+  keys: { ...strings, optional: true, doc: "The definitions that it is about." },
+} as const satisfies Fields
+
+const rejectionField = {
+  fields: rejection,
+  optional: true,
+  doc: "With `rejected`: why. The session stands as it did.",
+} as const satisfies Field
+
+/** How a change ended. */
+export const committedOrRejected = {
+  status: { oneOf: ["committed", "rejected"], doc: "Whether it is in force." },
+  revision: { type: "integer", doc: "The one that stands now." },
+  record: {
+    fields: revisionRecord,
+    optional: true,
+    doc: "With `committed`: what it changed. Missing when it says what was there already.",
+  },
+  rejection: rejectionField,
+} as const satisfies Fields
+
+export const proposedOrRejected = {
+  status: { oneOf: ["proposed", "rejected"], doc: "Whether it could be made." },
+  candidate: { type: "string", optional: true, doc: "Its id." },
+  parent: { type: "integer", optional: true, doc: "The revision that it is meant for." },
+  changed: { ...strings, optional: true, doc: "Keys that it declares anew." },
+  removed: { ...strings, optional: true, doc: "Keys that it takes away." },
+  reinstantiated: { ...strings, optional: true, doc: "Definitions that are made again because they depend on it." },
+  statements: { type: "string", optional: true, doc: "What of the source would be left to run; `submit` does so." },
+  revision: { type: "integer", optional: true, doc: "With `rejected`: the one that stands." },
+  rejection: rejectionField,
+} as const satisfies Fields
+
+/** The definitions of a revision as data. */
+export const exportedRevision = {
+  format: { type: "string", doc: "`nacre-revision/1`." },
+  digest: { type: "string", doc: "Of the whole set." },
+  declarations: {
+    list: {
+      fields: {
+        key: { type: "string", doc: "Its name." },
+        kind: { type: "string", doc: "`function`, `class`, …" },
+        source: { type: "string", doc: "Its text." },
+        file: { type: "string", doc: "Where it was declared." },
+        line: { type: "integer", doc: "1-based." },
+        column: { type: "integer", doc: "1-based, in UTF-16 units." },
+        wrappers: {
+          list: {
+            fields: {
+              key: { type: "string", doc: "What it is called." },
+              source: { type: "string", doc: "Its expression." },
+            },
+          },
+          doc: "The innermost one first.",
+        },
+      },
+    },
+    doc: "Each definition with its wrappers.",
+  },
+} as const satisfies Fields

@@ -2,15 +2,19 @@
 //
 // Standard output carries messages and nothing else. The end of the input is an orderly end: what is under way is answered first. A
 // client that has vanished is noticed, so that no process stays behind it: at once when a write fails, and while requests are still under
-// way after the end of the input by a notification every few seconds, whose write fails when nobody reads.
+// way after the end of the input by a notification every few seconds, whose write fails when nobody reads; and at once when the process
+// that started this one has ended.
 import type { Readable, Writable } from "node:stream"
 import { Connection } from "./connection.ts"
 import type { ServeContext } from "./connection.ts"
 import { FrameReader, frameOf } from "./framing.ts"
+import type { Framing } from "./framing.ts"
 
 export interface StdioOptions extends ServeContext {
   readonly input: Readable
   readonly output: Writable
+  /** How messages are framed; by default as the client's first bytes are. */
+  readonly framing?: Framing | undefined
   /** Ends the connection: requests under way are answered as far as the drain limit allows. */
   readonly signal: AbortSignal
 }
@@ -21,6 +25,8 @@ const congestedBytes = 1024 * 1024
 const pauseBytes = 16 * 1024 * 1024
 /** Time between notifications while requests are under way after the end of the input. */
 const waitingMs = 5_000
+/** Time between looks at the parent process after the end of the input. */
+const orphanMs = 200
 
 /** What ended a connection: the client said `exit`, its input ended, it stopped reading, or the server was told to stop. */
 export type StdioEnd = { readonly by: "exit"; readonly code: number } | { readonly by: "input" | "reader" | "signal" }
@@ -40,18 +46,30 @@ export async function serveStdio(options: StdioOptions): Promise<StdioEnd> {
     },
   }
   const connection = new Connection(transport, options)
-  const reader = new FrameReader({
-    onMessage: (text) => connection.peer.receive(text),
-    onProblem: (error) => connection.peer.refuse(error),
-  })
-  const waiting = setInterval(() => {
-    if (!input.readableEnded) return
+  const reader = new FrameReader(
+    {
+      onMessage: (text) => connection.peer.receive(text),
+      onProblem: (error) => connection.peer.refuse(error),
+    },
+    { framing: options.framing },
+  )
+  const parent = process.ppid
+  let isOrphan = false
+  let toldAt = 0
+  let waiting: NodeJS.Timeout | undefined
+  const probe = (): void => {
+    const isNews = !isOrphan && process.ppid !== parent
+    isOrphan ||= isNews
+    if (!isNews && performance.now() - toldAt < waitingMs) return
+    toldAt = performance.now()
     connection.peer.notify("event", { type: "waiting", requests: connection.peer.inFlight })
-  }, waitingMs)
+  }
 
   const end = await new Promise<StdioEnd>((resolve) => {
     const inputEnded = (): void => {
       reader.end()
+      toldAt = performance.now()
+      waiting ??= setInterval(probe, orphanMs)
       void connection.endOfInput().then(() => resolve({ by: "input" }))
     }
     input.on("data", (chunk: Buffer) => reader.push(chunk))

@@ -26,6 +26,7 @@ const met: Record<ErrorKind, string | { never: string }> = {
   session_busy: {
     never: "A session would have to change eight times in a row while a change is made, which no test can arrange.",
   },
+  connection_not_found: "system/serve/websocket.test.ts",
   session_unresponsive: "system/late-answers.test.ts",
   session_limit: "system/sessions.test.ts",
   profile_conflict: "system/sessions.test.ts",

@@ -1,7 +1,7 @@
 // `nacre session` as a black box: frames and lines in, answers out, and how it ends.
 // oxlint-disable typescript/no-unsafe-type-assertion -- answers are JSON, whose shape is what the tests check
 import { describe, expect, it } from "vitest"
-import { NacreProcess } from "../nacre-process.ts"
+import { NacreProcess, main } from "../nacre-process.ts"
 
 interface Message {
   id?: unknown
@@ -113,6 +113,19 @@ describe("ending", () => {
     process.child.stdout.destroy()
     process.child.stdin.end()
     expect((await process.ended()).code).toBe(141)
+  })
+
+  it("a client that is killed while code runs takes the server with it", async () => {
+    // The client is a process of its own: both ends of the streams go with it, and the server loses its parent.
+    const script = `
+      const server = require("node:child_process").spawn(process.execPath, [${JSON.stringify(main)}, "session"])
+      server.stdin.write(${JSON.stringify(lines(initialize, request("eval", { code: "console.log('on'); for (;;) {}" }, 1)))})
+      server.stdout.pipe(process.stdout)`
+    const client = new NacreProcess([], [process.execPath, "-e", script])
+    await client.until(/"text":"on/)
+    client.child.kill("SIGKILL")
+    // Resolves when no process and no file is left.
+    expect((await client.ended()).code).toBe(null)
   })
 
   it("nothing at all is an orderly session", async () => {

@@ -2,16 +2,16 @@
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { FrameReader, frameOf } from "../../../runtime/serve/framing.ts"
-import type { Framing } from "../../../runtime/serve/framing.ts"
+import type { FrameReaderOptions, Framing } from "../../../runtime/serve/framing.ts"
 
-function read(chunks: readonly (Buffer | string)[], bytesMax?: number): string[] {
+function read(chunks: readonly (Buffer | string)[], options: FrameReaderOptions = {}): string[] {
   const seen: string[] = []
   const reader = new FrameReader(
     {
       onMessage: (text) => void seen.push(text),
       onProblem: ({ kind, message }) => void seen.push(`${kind}: ${message}`),
     },
-    bytesMax,
+    options,
   )
   for (const chunk of chunks) reader.push(Buffer.from(chunk))
   reader.end()
@@ -47,6 +47,56 @@ describe("any chunking gives the same messages", () => {
   })
 })
 
+describe("garbage", () => {
+  const good = fc.json().map((text) => ({ text: `{"m":${text}}`, isGood: true }))
+  const text = fc.oneof(
+    fc.string(),
+    fc.string({ unit: "binary" }),
+    fc.constantFrom(
+      "Content-Length: x\r\n\r\n",
+      "Content-Type: a\r\n\r\n",
+      "\r\n\r\n",
+      "C",
+      "Content-",
+      "{}\n",
+      ":",
+      "\u0000",
+    ),
+  )
+  const bad = text
+    // What announces a body would take the next message for it, as it should.
+    .filter((each) => !/content-length:[ \t]*\d/i.test(each))
+    .map((each) => ({ text: each, isGood: false }))
+  const parts = fc.array(fc.oneof(good, bad), { minLength: 1, maxLength: 8 })
+  const bytesOf = (all: readonly { text: string; isGood: boolean }[]): Buffer =>
+    Buffer.from(all.map((each) => (each.isGood ? frameOf(each.text, "headers") : each.text)).join(""))
+
+  it("gives the same messages however it is cut, and is told", () => {
+    const messagesIn = (seen: string[]): string[] => seen.filter((each) => !each.startsWith("parse_failed"))
+    fc.assert(
+      fc.property(parts, fc.array(fc.nat()), (all, cuts) => {
+        const bytes = bytesOf(all)
+        const whole = read([bytes], { framing: "headers" })
+        const cut = read(cutAt(bytes, cuts), { framing: "headers" })
+        expect(messagesIn(cut)).toEqual(messagesIn(whole))
+        expect(cut.length > messagesIn(cut).length).toBe(whole.length > messagesIn(whole).length)
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
+  it("loses only itself when it ends with its line", () => {
+    fc.assert(
+      fc.property(parts, (all) => {
+        const bytes = bytesOf(all.map((each) => (each.isGood ? each : { ...each, text: `${each.text}\r\n` })))
+        const seen = read([bytes], { framing: "headers" }).filter((each) => each.startsWith('{"m"'))
+        expect(seen).toEqual(all.filter((each) => each.isGood).map((each) => each.text))
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+})
+
 describe("headers", () => {
   it("may come in any case, with others beside the length, and with bare line ends", () => {
     const body = '{"a":1}'
@@ -76,7 +126,9 @@ describe("headers", () => {
   })
 
   it("skips a body above the limit without holding it", () => {
-    const seen = read(["Content-Length: 50\r\n\r\n", "x".repeat(30), `${"x".repeat(20)}Content-Length: 1\r\n\r\n1`], 40)
+    const seen = read(["Content-Length: 50\r\n\r\n", "x".repeat(30), `${"x".repeat(20)}Content-Length: 1\r\n\r\n1`], {
+      bytesMax: 40,
+    })
     expect(seen).toEqual([
       "message_too_large: A message of 50 bytes is above the limit of 40 bytes; send less at once.",
       "1",
@@ -102,9 +154,13 @@ describe("lines", () => {
   })
 
   it("drops a line above the limit and goes on behind it", () => {
-    const [problem, ...rest] = read(["{".repeat(30), `${"{".repeat(30)}\n1\n`], 40)
+    const [problem, ...rest] = read(["{".repeat(30), `${"{".repeat(30)}\n1\n`], { bytesMax: 40 })
     expect(problem).toContain("message_too_large")
     expect(rest).toEqual(["1"])
+  })
+
+  it("can be asked for, whatever comes first", () => {
+    expect(read(["Content-Length: 1\n1\n"], { framing: "lines" })).toEqual(["Content-Length: 1", "1"])
   })
 
   it("is chosen by whatever is no header, also when it is torn or nothing follows", () => {

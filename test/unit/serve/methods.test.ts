@@ -3,6 +3,8 @@
 import { describe, expect, it } from "vitest"
 import { NacreError, errorKinds } from "../../../runtime/errors.ts"
 import type { ErrorKind } from "../../../runtime/errors.ts"
+import type { Rejection } from "../../../runtime/module/candidate.ts"
+import type { RevisionRecord } from "../../../runtime/module/revision.ts"
 import type { Nacre } from "../../../runtime/nacre.ts"
 import { resolveLimits } from "../../../runtime/options.ts"
 import { Connection } from "../../../runtime/serve/connection.ts"
@@ -10,6 +12,7 @@ import { outcomeJson } from "../../../runtime/serve/json.ts"
 import { kindsOf, methods, notifications, parametersOf } from "../../../runtime/serve/methods.ts"
 import { problemOf } from "../../../runtime/serve/schema.ts"
 import type { Fields, Type } from "../../../runtime/serve/schema.ts"
+import type { ExportedRevision } from "../../../runtime/session/changes.ts"
 import { emptyOutcome } from "../../../runtime/session/outcome.ts"
 
 interface Answer {
@@ -18,11 +21,59 @@ interface Answer {
   error?: { code: number; message: string; data: { kind: ErrorKind } }
 }
 
+const record: RevisionRecord = {
+  session: "ses_a",
+  revision: 1,
+  parent: 0,
+  cause: "submit",
+  changes: [
+    {
+      op: "set",
+      key: "f",
+      kind: "function",
+      source: "function f() {}",
+      span: { start: 0, end: 15, line: 1, column: 1 },
+    },
+  ],
+  reinstantiated: ["g"],
+  lostData: [],
+  stale: [],
+  digest: "d",
+  at: 1,
+}
+const rejection: Rejection = {
+  kind: "stale_parent",
+  message: "It is stale.",
+  diagnostics: [{ message: "Here.", file: "a", line: 1, column: 1 }],
+  keys: ["f"],
+}
+const exported: ExportedRevision = {
+  format: "nacre-revision/1",
+  digest: "d",
+  declarations: [
+    {
+      key: "f",
+      kind: "function",
+      source: "function f() {}",
+      file: "a",
+      line: 1,
+      column: 1,
+      wrappers: [{ key: "a", source: "(inner) => inner" }],
+    },
+  ],
+}
+
 /** A system in which everything fails with one kind, or works. */
 function standIn(fails?: ErrorKind): Nacre {
   const act =
     <T>(value: T) =>
     async (): Promise<T> => {
+      if (fails !== undefined) throw new NacreError(fails, `It failed with ${fails}.`)
+      return value
+    }
+  const failing =
+    <T>(value: T) =>
+    (): T => {
       if (fails !== undefined) throw new NacreError(fails, `It failed with ${fails}.`)
       return value
     }
@@ -50,6 +101,32 @@ function standIn(fails?: ErrorKind): Nacre {
     fork: () => act(session)(),
     close: act(undefined),
     outcome: () => emptyOutcome("evl_1", "ok", 0),
+    shell: { isUnderWay: (evalId: string) => evalId === "evl_1" },
+    submit: act({ status: "committed", revision: 1, record, outcome: emptyOutcome("evl_1", "ok", 1) }),
+    proposeChange: act({
+      status: "proposed",
+      candidate: "chg_1",
+      parent: 0,
+      changed: ["f"],
+      removed: [],
+      reinstantiated: [],
+    }),
+    commitChange: act({ status: "rejected", revision: 1, rejection }),
+    abandonChange: act(true),
+    restoreRevision: act({ status: "committed", revision: 2 }),
+    importRevision: act({ status: "committed", revision: 2, record }),
+    exportRevision: failing(exported),
+    history: failing([record]),
+    revision: { number: 1, digest: "d" },
+    callBinding: act({
+      ...emptyOutcome("evl_1", "ok", 0),
+      value: { text: "1", inert: false, type: "number", data: 1 },
+    }),
+    wrapBinding: act({ status: "committed", revision: 2, record }),
+    unwrapBinding: act({ status: "committed", revision: 2, record }),
+    wrappers: failing([{ key: "a", source: "(inner) => inner" }]),
+    mark: act(undefined),
+    rollback: act({ lost: ["a"] }),
     resolve: () => {
       if (fails !== undefined) throw new NacreError(fails, `It failed with ${fails}.`)
       return { a: [1] }
@@ -69,17 +146,40 @@ function standIn(fails?: ErrorKind): Nacre {
     open: fails === "session_limit" || fails === "profile_conflict" ? act(session) : async () => session,
     session: (id: string) => (id === "ses_a" ? session : undefined),
     sessions: () => [session],
+    globals: () => ({
+      keys: () => ["g"],
+      includesKey: () => true,
+      at: () => [1],
+      bind: act(undefined),
+      unbind: act(undefined),
+    }),
+    attach: (_listener: unknown, { since }: { since?: number } = {}) => ({
+      seq: 7,
+      isComplete: since === undefined,
+      detach: () => {},
+    }),
   } as unknown as Nacre
 }
 
-function connect(nacre: Promise<Nacre> = Promise.resolve(standIn())) {
+function connect(nacre: Promise<Nacre> = Promise.resolve(standIn()), fails?: ErrorKind) {
   const answers: Answer[] = []
   const internal: unknown[] = []
   // Whoever asks hears of it.
   nacre.catch(() => {})
   const connection = new Connection(
     { send: (text) => void answers.push(JSON.parse(text) as Answer), isCongested: false },
-    { nacre, limits: resolveLimits(), subscribe: () => () => {}, onInternal: (error) => void internal.push(error) },
+    {
+      nacre,
+      limits: resolveLimits(),
+      resumable: {
+        id: "con_a",
+        resume: () => {
+          if (fails !== undefined) throw new NacreError(fails, `It failed with ${fails}.`)
+          return { received: 1, missed: 0, inFlight: [2, "a"] }
+        },
+      },
+      onInternal: (error) => void internal.push(error),
+    },
   )
   let id = 0
   const ask = async (method: string, params: object = {}): Promise<Answer> => {
@@ -100,6 +200,23 @@ const working: Record<string, object> = {
   complete: { code: "a" },
   inspect: { code: "a", offset: 0 },
   resolve: { name: "a" },
+  submit: { source: "function f() {}" },
+  commitChange: { candidate: "chg_1" },
+  abandonChange: { candidate: "chg_1" },
+  restoreRevision: { revision: 0 },
+  importRevision: { exported },
+  callBinding: { name: "f", args: [1] },
+  wrapBinding: { name: "f", key: "a", source: "(inner) => inner" },
+  unwrapBinding: { name: "f" },
+  wrappers: { name: "f" },
+  mark: { name: "m" },
+  rollback: { name: "m" },
+  "globals/at": { name: "g" },
+  "globals/bind": { name: "g", value: [1] },
+  "globals/unbind": { name: "g" },
+  resume: { connection: "con_a", received: 3 },
+  attach: { session: "ses_a", since: 3 },
+  detach: { session: "ses_a" },
 }
 const names = Object.keys(methods)
 
@@ -108,7 +225,7 @@ describe.each(names)("%s", (name) => {
 
   it("answers what its row says", async () => {
     const { ask } = connect()
-    if (name !== "initialize") await ask("initialize")
+    if (name !== "initialize" && name !== "resume") await ask("initialize")
     const { result, error } = await ask(name, working[name])
     expect(error).toBeUndefined()
     expect(problemOf(row.result, result, "result")).toBeUndefined()
@@ -118,8 +235,8 @@ describe.each(names)("%s", (name) => {
     for (const [parameter, field] of Object.entries(parametersOf(row))) {
       if ("type" in field && field.type === "json") continue
       const { ask } = connect()
-      if (name !== "initialize") await ask("initialize")
-      const { error } = await ask(name, { ...working[name], [parameter]: [[]] })
+      if (name !== "initialize" && name !== "resume") await ask("initialize")
+      const { error } = await ask(name, { ...working[name], [parameter]: "list" in field ? {} : [[]] })
       expect(error).toMatchObject({ code: -32602, data: { kind: "invalid_options" } })
       expect(error!.message).toContain(`params.${parameter} must be`)
     }
@@ -132,14 +249,15 @@ describe.each(names)("%s", (name) => {
 
   it("passes on the kinds it declares", async () => {
     for (const kind of row.fails) {
-      const { ask } = connect(Promise.resolve(standIn(kind)))
-      await ask("initialize")
+      const { ask } = connect(Promise.resolve(standIn(kind)), kind)
+      if (name !== "resume") await ask("initialize")
       const own = kind === "session_not_found" ? { session: "ses_unknown" } : { session: "ses_a" }
-      const params = kind === "session_limit" || kind === "profile_conflict" ? {} : own
+      const isOther = kind === "session_limit" || kind === "profile_conflict" || !("session" in parametersOf(row))
+      const params = isOther ? {} : own
       const { error } = await ask(name, {
         ...working[name],
         ...params,
-        ...(kind === "eval_not_found" ? { evalId: "b" } : {}),
+        ...(kind === "eval_not_found" ? { [name === "eval" ? "nested" : "evalId"]: "b" } : {}),
       })
       // A recent outcome is found or not; the stand-in always finds one.
       if (name === "outcome" && kind === "eval_not_found") continue
@@ -207,7 +325,7 @@ it("an unknown method is told with the known ones", async () => {
   const { ask } = connect()
   const { error } = await ask("evaluate")
   expect(error).toMatchObject({ code: -32601, data: { kind: "method_not_found" } })
-  expect(error!.message).toContain("initialize, eval, interrupt")
+  expect(error!.message).toContain("initialize, resume, eval, interrupt")
 })
 
 it("a parameter of another name is named", async () => {

@@ -1,0 +1,39 @@
+// How a request of the client library can fail: the server refused it, or the way to the server did.
+
+/** The server's error answer. `kind` is one of docs/ERRORS.md; `retry` says whether trying again can help. */
+export class RequestError extends Error {
+  override readonly name = "RequestError"
+  readonly code: number
+  readonly kind: string
+  readonly retry: string
+
+  constructor(message: string, code: number, kind: string, retry: string) {
+    super(message)
+    this.code = code
+    this.kind = kind
+    this.retry = retry
+  }
+}
+
+/**
+ * Why there is no answer: `timed_out`, and the server did not end the request when it was told to; `server_exited`, its process ended or was
+ * killed; `connection_lost`, it could not be reached again in time, or had forgotten this client; `answer_lost`, it answered while nobody listened
+ * and no longer keeps the answer; `refused`, it did not let this client in; `closed`, the client was closed. Whether the request had an effect is not known, but for `refused`.
+ */
+export type ConnectionErrorKind =
+  | "timed_out"
+  | "server_exited"
+  | "connection_lost"
+  | "answer_lost"
+  | "refused"
+  | "closed"
+
+export class ConnectionError extends Error {
+  override readonly name = "ConnectionError"
+  readonly kind: ConnectionErrorKind
+
+  constructor(kind: ConnectionErrorKind, message: string) {
+    super(message)
+    this.kind = kind
+  }
+}

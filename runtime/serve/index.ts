@@ -1,0 +1,2 @@
+export { serve } from "./websocket.ts"
+export type { ServeOptions, Served } from "./websocket.ts"

@@ -1,0 +1,262 @@
+// The client library against real servers: what it takes for granted, and what becomes of requests when the way breaks or a server hangs.
+import { execFileSync } from "node:child_process"
+import { createServer, connect as connectTcp } from "node:net"
+import type { Server, Socket } from "node:net"
+import { afterAll, beforeAll, describe, expect, expectTypeOf, test } from "vitest"
+import { connectSocket, connectStdio } from "nacre/client"
+import type { Client, ConnectionChange, ResultOf } from "nacre/client"
+import { serve } from "nacre/serve"
+import type { Served } from "nacre/serve"
+import { until } from "../../until.ts"
+import { NacreUnderTest } from "../nacre-under-test.ts"
+
+const token = "correct-horse-battery"
+const under = new NacreUnderTest()
+let served: Served
+beforeAll(async () => {
+  await under.start({ hosts: { min: 1 } })
+  served = await serve(under.nacre, { token })
+})
+afterAll(async () => {
+  await served.stop()
+  await under.nacre.stop()
+})
+
+/** The process that was started last by this one as `nacre session`. */
+function newestServer(): number {
+  return Number(execFileSync("pgrep", ["-n", "-P", String(process.pid), "-f", "main.js session"], { encoding: "utf8" }))
+}
+
+/** A way to the server that a test can cut. */
+class Wire {
+  readonly #sockets = new Set<Socket>()
+  readonly #server: Server
+  isCut = false
+  url = ""
+
+  constructor() {
+    this.#server = createServer((near) => {
+      if (this.isCut) {
+        near.destroy()
+        return
+      }
+      const { hostname, port } = new URL(served.url)
+      const far = connectTcp({ host: hostname, port: Number(port) })
+      for (const [from, to] of [
+        [near, far],
+        [far, near],
+      ] as const) {
+        this.#sockets.add(from)
+        from.on("error", () => {})
+        from.on("close", () => {
+          this.#sockets.delete(from)
+          to.destroy()
+        })
+        from.pipe(to)
+      }
+    })
+  }
+
+  async open(): Promise<this> {
+    await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve))
+    this.url = `ws://127.0.0.1:${(this.#server.address() as { port: number }).port}`
+    return this
+  }
+
+  cut(): void {
+    for (const socket of this.#sockets) socket.destroy()
+  }
+
+  async close(): Promise<void> {
+    this.cut()
+    await new Promise((resolve) => this.#server.close(resolve))
+  }
+}
+
+test("types its methods from the server's table", async () => {
+  expectTypeOf<ResultOf<"eval">["status"]>().toEqualTypeOf<
+    "ok" | "threw" | "invalid" | "interrupted" | "timeout" | "exited" | "crashed"
+  >()
+  expectTypeOf<ResultOf<"history">["records"][number]["revision"]>().toEqualTypeOf<number>()
+  const check = (client: Client): void => {
+    void client.request("initialize")
+    // @ts-expect-error -- code is missing
+    void client.request("eval")
+    // @ts-expect-error -- there is no such parameter
+    void client.request("eval", { source: "1" })
+    // @ts-expect-error -- there is no such method
+    void client.request("evaluate", { code: "1" })
+  }
+  expect(check).toBeDefined()
+})
+
+describe.each<[string, () => Promise<Client>]>([
+  ["on stdio", () => connectStdio({ initialize: { events: "changes" } })],
+  ["on a socket", () => connectSocket({ url: served.url, token, initialize: { events: "changes" } })],
+])("%s", (_what, connect) => {
+  test("evaluates, hears output and events, and tells failures apart", async () => {
+    await using client = await connect()
+    expect(client.server).toMatchObject({ protocolVersion: 1, positionEncoding: "utf-16" })
+    const texts: string[] = []
+    const stop = client.on("output", ({ text }) => void texts.push(text))
+    const events: string[] = []
+    client.on("event", ({ type }) => void events.push(type))
+    const outcome = await client.request("eval", { code: "console.log('é𝛑'); let n = 40; n + 2" })
+    expect(outcome).toMatchObject({ status: "ok", value: { data: 42 } })
+    stop()
+    await client.request("eval", { code: "console.log('b')" })
+    expect(texts).toEqual(["é𝛑\n"])
+    await until("the change was told", () => events.includes("bindings.changed"))
+    expect(await client.request("submit", { remove: ["nothing"] })).toMatchObject({ status: "rejected" })
+    await expect(client.request("rollback", { name: "none" })).rejects.toMatchObject({
+      name: "RequestError",
+      kind: "mark_not_found",
+      retry: "never",
+    })
+  })
+
+  test("interrupts by a signal and by a deadline, and gets the outcome all the same", async () => {
+    await using client = await connect()
+    const abort = new AbortController()
+    client.on("output", () => abort.abort())
+    const aborted = await client.request("eval", { code: "console.log('on'); for (;;) {}" }, { signal: abort.signal })
+    expect(aborted.status).toBe("interrupted")
+    const late = await client.request("eval", { code: "for (;;) {}" }, { timeoutMs: 50, signal: AbortSignal.abort() })
+    expect(late.status).toBe("interrupted")
+    const timed = await client.request("eval", { code: "for (;;) {}" }, { timeoutMs: 50 })
+    expect(timed.status).toBe("interrupted")
+    expect((await client.request("eval", { code: "1 + 1" })).value?.data).toBe(2)
+  })
+
+  test("fails what is under way when it is closed, and everything after", async () => {
+    const client = await connect()
+    const asked = client.request("eval", { code: "for (;;) {}" })
+    const refused = expect(asked).rejects.toMatchObject({ name: "ConnectionError", kind: "closed" })
+    await client.request("isComplete", { code: "1" })
+    await client.close()
+    await refused
+    await expect(client.request("eval", { code: "1" })).rejects.toMatchObject({ kind: "closed" })
+  })
+})
+
+describe("a process", () => {
+  test("that dies fails what it had, and another is started", async () => {
+    const changes: ConnectionChange[] = []
+    await using client = await connectStdio({ onConnection: (it) => void changes.push(it) })
+    await client.request("eval", { code: "let n = 1" })
+    const pid = newestServer()
+    const asked = client.request("eval", { code: "for (;;) {}" })
+    const refused = expect(asked).rejects.toMatchObject({
+      kind: "server_exited",
+      message: expect.stringContaining("SIGKILL") as string,
+    })
+    await client.request("isComplete", { code: "1" })
+    process.kill(pid, "SIGKILL")
+    await refused
+    expect((await client.request("eval", { code: "typeof n" })).value?.data).toBe("undefined")
+    expect(changes.map((it) => it.type)).toEqual(["lost", "renewed"])
+  })
+
+  test("that hangs is killed at the deadline, and another is started", async () => {
+    await using client = await connectStdio({ hungMs: 100, onStderr: () => {} })
+    await client.request("eval", { code: "1" })
+    const pid = newestServer()
+    process.kill(pid, "SIGSTOP")
+    await expect(client.request("eval", { code: "1" }, { timeoutMs: 50 })).rejects.toMatchObject({ kind: "timed_out" })
+    expect((await client.request("eval", { code: "1 + 1" })).value?.data).toBe(2)
+  })
+
+  test("that is no server is told in its own words", async () => {
+    const quiet = { onStderr: () => {} }
+    await expect(
+      connectStdio({ ...quiet, command: [process.execPath, "-e", "console.error('no such thing'); process.exit(3)"] }),
+    ).rejects.toThrow(/code 3: no such thing/)
+    await expect(
+      connectStdio({ ...quiet, command: [process.execPath, "-e", "console.log('hello')"] }),
+    ).rejects.toMatchObject({
+      kind: "server_exited",
+    })
+    await expect(connectStdio({ ...quiet, command: ["there-is-no-such-command"] })).rejects.toThrow("ENOENT")
+  })
+})
+
+describe("a socket", () => {
+  test("is not opened with a wrong token, or where nothing is served", async () => {
+    await expect(connectSocket({ url: served.url, token: "wrong-wrong-wrong-wrong" })).rejects.toMatchObject({
+      kind: "refused",
+    })
+    await expect(connectSocket({ url: "ws://127.0.0.1:1", token })).rejects.toMatchObject({ kind: "refused" })
+  })
+
+  test("that breaks again and again loses no answer, no output and no event, and runs nothing twice", async () => {
+    const wire = await new Wire().open()
+    const changes: string[] = []
+    const client = await connectSocket({
+      url: wire.url,
+      token,
+      initialize: { events: "changes" },
+      onConnection: ({ type }) => void changes.push(type),
+    })
+    const texts: string[] = []
+    const commits: number[] = []
+    client.on("output", ({ text }) => void texts.push(text))
+    client.on("event", ({ type, commit }) => type === "bindings.changed" && commits.push(commit!))
+    await client.request("eval", { code: "let count = 0" })
+    const results: unknown[] = []
+    const rounds = 60
+    const asked = Array.from({ length: rounds }, async (_, round) => {
+      const { value } = await client.request("eval", { code: `count += 1; console.log(${round}); count` })
+      results.push(value?.data)
+      if (round % 6 === 0) wire.cut()
+    })
+    await Promise.all(asked)
+    // And those that are asked one after the other, each time on a wire that has just been cut.
+    for (let round = 0; round < 10; round++) {
+      wire.cut()
+      const { value } = await client.request("eval", { code: `count += 1; console.log(${rounds + round}); count` })
+      results.push(value?.data)
+    }
+    const all = Array.from({ length: rounds + 10 }, (_, index) => index)
+    expect(results).toEqual(all.map((index) => index + 1))
+    expect(texts).toEqual(all.map((index) => `${index}\n`))
+    expect(commits).toEqual([...new Set(commits)].toSorted((a, b) => a - b))
+    expect(commits).toHaveLength(rounds + 11)
+    expect(changes).toContain("resumed")
+    expect(changes).not.toContain("renewed")
+    await client.close()
+    await wire.close()
+  })
+
+  test("that stays broken fails what was asked, and the next request tries again", async () => {
+    const wire = await new Wire().open()
+    const client = await connectSocket({ url: wire.url, token, reconnectMs: 100, initialize: { session: "stays" } })
+    await client.request("eval", { code: "let n = 5" })
+    const asked = client.request("eval", { code: "await tools.hold('broken')" })
+    await until("it waits", () => under.held.has("broken"))
+    const refused = expect(asked).rejects.toMatchObject({ kind: "connection_lost" })
+    wire.isCut = true
+    wire.cut()
+    await refused
+    under.held.get("broken")!.gate.open()
+    under.held.delete("broken")
+    wire.isCut = false
+    expect((await client.request("eval", { code: "n" })).value?.data).toBe(5)
+    await client.request("sessions/close")
+    await client.close()
+    await wire.close()
+  })
+
+  test("to a server that has forgotten it begins anew, and says so", async () => {
+    const other = await serve(under.nacre, { token, graceMs: 1 })
+    const changes: string[] = []
+    const client = await connectSocket({ url: other.url, token, onConnection: ({ type }) => void changes.push(type) })
+    await client.request("eval", { code: "1" })
+    const port = Number(new URL(other.url).port)
+    await other.stop()
+    const again = await serve(under.nacre, { token, port })
+    expect((await client.request("eval", { code: "1 + 1" })).value?.data).toBe(2)
+    expect(changes).toEqual(["lost", "renewed"])
+    await client.close()
+    await again.stop()
+  })
+})
