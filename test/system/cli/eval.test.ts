@@ -107,7 +107,7 @@ it("process.exit(n) gives exit code n", async () => {
 
 describe("wrong use", () => {
   it.each([
-    [["evaluate"], "There is no command 'evaluate'; there are repl, eval, session, serve, request, tree."],
+    [["evaluate"], "There is no command 'evaluate'; there are repl, eval, session, serve, request, mcp, tree."],
     [["eval", "--speed"], "Unknown option '--speed'."],
     [["eval"], "needs either -e CODE, or one FILE"],
     [["eval", "-e", "1", "file.ts"], "needs either -e CODE, or one FILE"],
