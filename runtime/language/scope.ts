@@ -1217,7 +1217,7 @@ function classSiteOf(node: Class, owner: FunctionSite): ClassSite {
 
 /** Whether an initialiser is a literal or a function: making it runs nothing. */
 function isFillable(value: Node): boolean {
-  const node = bareExpression(value)
+  const node = bareValue(value)
   switch (node.type) {
     case "Literal":
     case "FunctionExpression":
@@ -1226,7 +1226,7 @@ function isFillable(value: Node): boolean {
     case "TemplateLiteral":
       return node.expressions.length === 0
     case "UnaryExpression":
-      return (node.operator === "void" || node.operator === "-") && bareExpression(node.argument).type === "Literal"
+      return (node.operator === "void" || node.operator === "-") && bareValue(node.argument).type === "Literal"
     case "Identifier":
       return node.name === "undefined"
     case "ArrayExpression":
@@ -1243,19 +1243,6 @@ function isFillable(value: Node): boolean {
     default:
       return false
   }
-}
-
-function bareExpression(node: Node): Node {
-  let inner = node
-  while (
-    inner.type === "ParenthesizedExpression" ||
-    inner.type === "TSAsExpression" ||
-    inner.type === "TSSatisfiesExpression" ||
-    inner.type === "TSNonNullExpression" ||
-    inner.type === "TSTypeAssertion"
-  )
-    inner = inner.expression
-  return inner
 }
 
 /** Whether code returns something, functions inside it aside. */

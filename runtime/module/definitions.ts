@@ -100,6 +100,11 @@ export class Definitions {
     return this.#digest.toString()
   }
 
+  /** Whether a name was set or taken away since `takeChanges` was last called. */
+  get isTouched(): boolean {
+    return this.#before !== undefined
+  }
+
   /** What has changed since this was last called, and what each name had then. A name that has its old text again has not. */
   takeChanges(): { changes: RevisionChange[]; undo: Undo } {
     const changes: RevisionChange[] = []

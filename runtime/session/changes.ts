@@ -156,6 +156,8 @@ export interface ChangesContext {
 export class SessionChanges {
   readonly #context: ChangesContext
   readonly #open = new Map<string, Open>()
+  /** That the last work was done for. */
+  #shell: Shell | undefined
 
   constructor(context: ChangesContext) {
     this.#context = context
@@ -168,7 +170,7 @@ export class SessionChanges {
     const { id, candidate, statements, parent } = open
     const wrong = await this.#check(open)
     if (wrong !== undefined) return this.#rejected(wrong)
-    // Its place is taken from now on: the limit holds for those that are on their way, too.
+    this.#checkRoom()
     this.#open.set(id, open)
     const made = await this.#make(open, () => undefined)
     if ("kind" in made) {
@@ -232,11 +234,8 @@ export class SessionChanges {
 
   async #prepare(change: Change, cause: RevisionRecord["cause"]): Promise<Open | Rejection> {
     checkChange(change)
-    const { state, id: session, candidatesMax } = this.#context
-    if (this.#open.size >= candidatesMax) {
-      const message = `Session '${session}' has ${this.#open.size} candidates open; commit or abandon some.`
-      throw new NacreError("queue_full", message)
-    }
+    const { state } = this.#context
+    this.#checkRoom()
     const read = await this.#read(change)
     if ("kind" in read) return read
     const parent = change.parent ?? state.revision
@@ -316,12 +315,8 @@ export class SessionChanges {
     revision: number,
     change: Pick<Change, "principal" | "reason" | "onDataLoss">,
   ): Promise<Committed | Rejected> {
-    const { state, id } = this.#context
-    expectOption(typeof revision === "number", "A revision", "a number", revision)
-    if (!Number.isSafeInteger(revision) || revision < 0 || revision > state.revision) {
-      const message = `Session '${id}' has no revision ${revision}; it has 0 to ${state.revision}.`
-      throw new NacreError("revision_not_found", message)
-    }
+    const { state } = this.#context
+    this.#checkRevision(revision)
     checkChange(change)
     const none = { declarations: [], statements: undefined }
     const open: Omit<Open, "candidate"> = {
@@ -412,11 +407,8 @@ export class SessionChanges {
 
   /** The definitions of a revision as data, from which another session can be given the same ones. */
   export(revision: number): ExportedRevision {
-    const { state, id } = this.#context
-    if (!Number.isSafeInteger(revision) || revision < 0 || revision > state.revision) {
-      const message = `Session '${id}' has no revision ${revision}; it has 0 to ${state.revision}.`
-      throw new NacreError("revision_not_found", message)
-    }
+    const { state } = this.#context
+    this.#checkRevision(revision)
     const set = state.definitions.copy()
     for (const [name, then] of differenceTo(state, revision)) {
       if (then === undefined) set.delete(name)
@@ -501,10 +493,6 @@ export class SessionChanges {
   /** Forgets a candidate. Gives whether there was one. */
   abandon(id: string): boolean {
     return this.#open.delete(id)
-  }
-
-  get openCount(): number {
-    return this.#open.size
   }
 
   async #read(
@@ -595,8 +583,6 @@ export class SessionChanges {
     return committed
   }
 
-  #shell: Shell | undefined
-
   async #work(
     source: string,
     place: { file: string; line: number },
@@ -611,6 +597,22 @@ export class SessionChanges {
         resolve(end)
       })
     })
+  }
+
+  #checkRevision(revision: number): void {
+    const { state, id } = this.#context
+    expectOption(typeof revision === "number", "A revision", "a number", revision)
+    if (Number.isSafeInteger(revision) && revision >= 0 && revision <= state.revision) return
+    const message = `Session '${id}' has no revision ${revision}; it has 0 to ${state.revision}.`
+    throw new NacreError("revision_not_found", message)
+  }
+
+  /** Several may be on their way when this is asked, so it is asked again when one takes its place. */
+  #checkRoom(): void {
+    const { id, candidatesMax } = this.#context
+    if (this.#open.size < candidatesMax) return
+    const message = `Session '${id}' has ${this.#open.size} candidates open; commit or abandon some.`
+    throw new NacreError("queue_full", message)
   }
 
   #notFound(id: string): NacreError {

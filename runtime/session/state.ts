@@ -206,6 +206,8 @@ export function hasChangedData(state: SessionState, name: string): boolean {
 
 /** Counts a revision and keeps its record, when the definitions have changed. */
 function recordRevision(state: SessionState, by: RevisionFacts): RevisionRecord | undefined {
+  // Nearly every eval leaves the definitions alone.
+  if (!state.definitions.isTouched) return undefined
   const { changes, undo } = state.definitions.takeChanges()
   if (changes.length === 0) return undefined
   const parent = state.revision

@@ -138,7 +138,7 @@ interface Running {
   /** Updates that it was sent with: once it has begun, its realm has followed them. */
   updatesSent: number
   /** Names that a change has touched since it began. */
-  readonly overtaken: Set<string>
+  overtaken: Set<string> | undefined
   /** Globals it has written. */
   globals: string[] | undefined
   /** Made when an eval is first asked to run inside of it. */
@@ -324,7 +324,10 @@ export class Shell {
     const { session } = this
     const running = this.#running
     const names = [...update.definitions.map(({ name }) => name), ...update.removed]
-    if (running !== undefined && running.end === undefined) for (const name of names) running.overtaken.add(name)
+    if (running !== undefined && running.end === undefined) {
+      running.overtaken ??= new Set()
+      for (const name of names) running.overtaken.add(name)
+    }
     if (session.tenant.worker !== undefined) session.updates.push(update)
     this.#announce("change")
   }
@@ -471,7 +474,7 @@ export class Shell {
       isParked: false,
       wasSeen: false,
       updatesSent: 0,
-      overtaken: new Set(),
+      overtaken: undefined,
       globals: undefined,
       nested: undefined,
       checking: undefined,
@@ -571,7 +574,7 @@ export class Shell {
 
   #finishByItself(running: Running, message: WorkerOutcome): Outcome {
     const { state, tenant, updates } = this.session
-    updates.splice(0, running.updatesSent)
+    if (running.updatesSent > 0) updates.splice(0, running.updatesSent)
     const { change } = running.request
     if (change !== undefined) return this.#finishChange(running, message, change.onEnd)
     const outcome = this.#outcomeOf(running, message.status)
@@ -586,7 +589,7 @@ export class Shell {
       if (!message.realmKept) outcome.lost.push(...this.#realmLost("the eval was rolled back"))
     } else {
       assert(message.queued <= running.queue.length, "the worker folded writes that its shell does not hold")
-      if (running.overtaken.size > 0)
+      if (running.overtaken !== undefined)
         outcome.rejected = [...outcome.rejected, ...withoutOvertaken(delta, running.overtaken)]
       Object.assign(outcome.committed, without(commitDelta(state, delta, this.#by(running)), "rejected"))
       if (message.isPlain && message.plain !== undefined) state.lastValue = { plain: message.plain }
@@ -785,7 +788,7 @@ export class Shell {
     running.revision = state.revision
     running.updatesSent = updates.length
     // What was committed until now it runs on.
-    running.overtaken.clear()
+    running.overtaken = undefined
     if (!isResident || (tenant.commit !== state.commit && updates.length === 0)) {
       message.checkpoint = this.#checkpoint()
       tenant.commit = state.commit

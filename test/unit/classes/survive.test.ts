@@ -1,21 +1,9 @@
 // Classes that are values, and their instances, through a realm that is thrown away after every eval: the same results as the engine gives for
 // the same scripts in one context. Side effects of class bodies are logged, so that what runs twice shows.
-import vm from "node:vm"
 import { inspect } from "node:util"
 import { describe, expect, test } from "vitest"
+import { byEngine } from "../../by-engine.ts"
 import { ResidentSession } from "../../resident.ts"
-
-function byEngine(scripts: readonly string[]): string[] {
-  const context = vm.createContext(vm.constants.DONT_CONTEXTIFY)
-  return scripts.map((script) => {
-    try {
-      const value = vm.runInContext(`"use strict";void 0;${script}`, context) as unknown
-      return inspect(typeof value === "function" ? undefined : value, { depth: 9 })
-    } catch (error) {
-      return inspect(String(error))
-    }
-  })
-}
 
 async function byUs(scripts: readonly string[]): Promise<string[]> {
   const session = new ResidentSession()

@@ -1,22 +1,9 @@
 // Functions and what they capture, through a realm that is thrown away after every eval: the same results as the engine gives for the same
 // scripts in one context.
-import vm from "node:vm"
 import { inspect } from "node:util"
 import { describe, expect, test } from "vitest"
+import { byEngine } from "../../by-engine.ts"
 import { ResidentSession } from "../../resident.ts"
-
-/** What the engine says of each script, all in one context. */
-function byEngine(scripts: readonly string[]): string[] {
-  const context = vm.createContext(vm.constants.DONT_CONTEXTIFY)
-  return scripts.map((script) => {
-    try {
-      const value = vm.runInContext(`"use strict";void 0;${script}`, context) as unknown
-      return inspect(typeof value === "function" ? undefined : value, { depth: 9 })
-    } catch (error) {
-      return inspect(String(error))
-    }
-  })
-}
 
 async function byUs(scripts: readonly string[]): Promise<string[]> {
   const session = new ResidentSession()
