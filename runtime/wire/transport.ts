@@ -41,6 +41,7 @@ export class Link<Out extends Vocabulary, In extends Vocabulary> {
     this.#stream = stream
     this.#out = vocabularies.out
     this.#outbox = outbox
+    this.#outliveFailedWrites()
     const decode = decoder(vocabularies.in)
     const cutOff = (error: unknown): void => {
       this.#closeReason ??= error as Error
@@ -122,6 +123,23 @@ export class Link<Out extends Vocabulary, In extends Vocabulary> {
   /** Takes whole frames that came another way, also after the connection has closed. */
   receive(frames: Uint8Array): void {
     new FrameReader(this.#receive).push(frames)
+  }
+
+  /**
+   * A failed write says that the peer is gone, not that all it said has been read: only the end of reading closes the stream. Node
+   * destroys a socket at the first error of either direction, and with it a host's last words while this process was busy.
+   */
+  #outliveFailedWrites(): void {
+    const stream = this.#stream
+    const forgiving = (done: (error?: Error | null) => void) => (error?: Error | null) => {
+      if (error == null) return done()
+      this.#closeReason ??= error
+      done(stream.readableEnded ? error : null)
+    }
+    const write = stream._write.bind(stream)
+    stream._write = (chunk, encoding, done) => write(chunk, encoding, forgiving(done))
+    const writev = stream._writev?.bind(stream)
+    if (writev !== undefined) stream._writev = (chunks, done) => writev(chunks, forgiving(done))
   }
 
   #frame<K extends keyof Out>(type: K, fields: FieldsOf<Out[K]>): Uint8Array {

@@ -1,3 +1,9 @@
+import { once } from "node:events"
+import { mkdtempSync } from "node:fs"
+import { createConnection, createServer } from "node:net"
+import type { Server, Socket } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { duplexPair } from "node:stream"
 import type { Duplex } from "node:stream"
 import { Packr } from "msgpackr"
@@ -44,6 +50,16 @@ function connect(onFar?: (message: { type: string }) => void): Ends {
     },
   )
   return ends
+}
+
+/** Two ends of a Unix socket. */
+async function connectedSockets(): Promise<[Server, Socket, Socket]> {
+  const path = join(mkdtempSync(join(tmpdir(), "nacre-link-")), "socket")
+  const server = createServer().listen(path)
+  await once(server, "listening")
+  const near = createConnection(path)
+  const [[far]] = await Promise.all([once(server, "connection") as Promise<[Socket]>, once(near, "connect")])
+  return [server, near, far]
 }
 
 const packed = (message: unknown): Uint8Array => {
@@ -155,6 +171,30 @@ describe("a peer", () => {
     expect(() => farStream.emit("data", packed([4, "a"]))).toThrow("own fault")
     expect(closed.far).toBeUndefined()
   })
+})
+
+test("what a peer said before it went is read, though a write to it fails first", async () => {
+  const [server, nearStream, farStream] = await connectedSockets()
+  const received: unknown[] = []
+  let close!: (reason: Error | undefined) => void
+  const closed = new Promise<Error | undefined>((resolve) => (close = resolve))
+  const near = new Link(
+    nearStream,
+    { out: toWorker, in: fromWorker },
+    { onMessage: (it) => received.push(it), onClose: close },
+  )
+  const far = new Link(farStream, { out: fromWorker, in: toWorker }, { onMessage() {}, onClose() {} })
+  for (const [type, fields] of Object.entries(fromWorkerSamples)) far.send(type as "outcome", fields as never)
+  far.flush()
+  farStream.destroy()
+  // All in one turn: this end has read nothing yet, and the kernel refuses what it writes.
+  near.send("evict", { session: "a" })
+  near.send("evict", { session: "b" })
+  near.flush()
+  expect(await closed).toMatchObject({ code: "EPIPE" })
+  expect(received).toHaveLength(Object.keys(fromWorkerSamples).length)
+  expect(nearStream.destroyed).toBe(true)
+  server.close()
 })
 
 test("messages of one turn leave in one batch", async () => {
