@@ -151,6 +151,10 @@ export function bindCell(cell: Cell, state: "local" | "readonly" | "definition",
     cell.v = value
     return
   }
+  if (wasBound && cell.state === state) {
+    defineProperty(cell, "v", { __proto__: null, value } as PropertyDescriptor)
+    return
+  }
   if (wasBound) deleteProperty(cell, "v")
   cell.state = state
   const descriptor = { __proto__: null, value, writable: state === "local", enumerable: true, configurable: true }

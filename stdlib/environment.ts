@@ -46,6 +46,10 @@ import {
   prototypeOf,
   realmGlobal,
   TypeErrorOfRealm,
+  SetOf,
+  setAdd,
+  setDelete,
+  setEach,
 } from "./intrinsics.ts"
 
 /** One factory of a unit: definitions that need each other are made together. */
@@ -86,6 +90,8 @@ export interface Unit {
 }
 
 /** A definition that lives in the session. */
+type GroupIndex = Record<string, Set<UnitGroup> | undefined>
+
 interface Definition {
   name: string
   kind: string
@@ -183,9 +189,9 @@ export class Environment implements CellOwner {
   readonly #bound: Record<string, Cell | undefined> = createObject(null)
   readonly #definitions: Record<string, Definition | undefined> = createObject(null)
   /** For every name, the groups with a factory parameter of that name. */
-  readonly #dependents: Record<string, UnitGroup[] | undefined> = createObject(null)
+  readonly #dependents: GroupIndex = createObject(null)
   /** The same for groups that reach the name through its cell: they need not be made again for it to be seen. */
-  readonly #readers: Record<string, UnitGroup[] | undefined> = createObject(null)
+  readonly #readers: GroupIndex = createObject(null)
   readonly #options: EnvironmentOptions
   /** What generated code calls, in definitions too. */
   readonly #hooks: object
@@ -577,14 +583,15 @@ export class Environment implements CellOwner {
   }
 
   #instances(group: UnitGroup, run: Run): unknown[] {
-    const parameters: unknown[] = [this.#hooks]
     const { dependencies, cells, make } = group
+    const parameters: unknown[] = newList()
+    parameters[0] = this.#hooks
     for (let index = 0; index < dependencies.length; index++) {
       const name = dependencies[index]!
       const pending = run.pending[name]
-      arrayPush(parameters, pending === undefined ? this.cell(name).v : pending.definition.value)
+      parameters[index + 1] = pending === undefined ? this.cell(name).v : pending.definition.value
     }
-    for (let index = 0; index < cells.length; index++) arrayPush(parameters, this.cell(cells[index]!))
+    for (let index = 0; index < cells.length; index++) parameters[parameters.length] = this.cell(cells[index]!)
     return apply(make, undefined, parameters)
   }
 
@@ -680,16 +687,12 @@ export class Environment implements CellOwner {
   }
 
   /** Adds the groups that still provide something; the others are forgotten. */
-  #addInForce(list: UnitGroup[], groups: UnitGroup[] | undefined): void {
+  #addInForce(list: UnitGroup[], groups: Set<UnitGroup> | undefined): void {
     if (groups === undefined) return
-    let kept = 0
-    for (let at = 0; at < groups.length; at++) {
-      const group = groups[at]!
-      if (!this.#isInForce(group)) continue
-      groups[kept++] = group
-      arrayPush(list, group)
-    }
-    groups.length = kept
+    setEach(groups, (group) => {
+      if (this.#isInForce(group)) list[list.length] = group
+      else setDelete(groups as Set<never>, group)
+    })
   }
 
   // Running
@@ -964,11 +967,8 @@ class SeenGroups {
   }
 }
 
-function noteGroup(index: Record<string, UnitGroup[] | undefined>, names: readonly string[], group: UnitGroup): void {
-  for (let at = 0; at < names.length; at++) {
-    const list = (index[names[at]!] ??= newList())
-    if (list[list.length - 1] !== group) arrayPush(list, group)
-  }
+function noteGroup(index: GroupIndex, names: readonly string[], group: UnitGroup): void {
+  for (let at = 0; at < names.length; at++) setAdd((index[names[at]!] ??= new SetOf<UnitGroup>()), group)
 }
 
 function includes(names: readonly string[], name: string): boolean {

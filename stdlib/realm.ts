@@ -82,6 +82,12 @@ const argumentItemsMax = 500_000
 export type RealmApi = ReturnType<typeof bootRealm>
 
 /** An object that came with a definition: a function of its literal, a method of its class. */
+/** What a definition holds: its name, and its data as it was made; imports are not compared. */
+interface Instance {
+  definition: string
+  made: readonly unknown[] | undefined
+}
+
 interface Member {
   readonly definition: string
   readonly of: object
@@ -117,11 +123,11 @@ interface ClassFacts {
 export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicPlan) {
   const bridge = new Bridge(host)
   const timers = new RealmTimers(bridge)
-  const instances = new WeakMapOf<object, string>()
+  /** What definitions hold. */
+  const instances = new WeakMapOf<object, Instance>()
   const classes = new WeakMapOf<object, ClassFacts>()
   const singletons = new WeakMapOf<object, string>()
   const privateNames: Record<string, boolean> = { __proto__: null } as never
-  const asMade = new WeakMapOf<object, readonly unknown[]>()
   const members = new WeakMapOf<object, Member>()
   let hasImported = false
   /** Functions of imported modules: the imported name, and the way from there. */
@@ -198,7 +204,7 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
     referenceOf(object) {
       const intrinsic = intrinsics.nameOf(object)
       if (intrinsic !== undefined) return `i:${intrinsic}`
-      const definition = weakMapGet(instances, object)
+      const definition = weakMapGet(instances, object)?.definition
       // An old instance, or one whose name is a local by now, cannot be found by that name again.
       if (definition !== undefined && isInstance(definition, object)) {
         note(definition)
@@ -409,7 +415,7 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
       if (isRecordedProxy(link)) return undefined
       const made = dataProperty(link, "constructor")
       if (typeof made !== "function" || dataProperty(made, "prototype") !== link) continue
-      const definition = weakMapGet(instances, made)
+      const definition = weakMapGet(instances, made)?.definition
       const isImported = definition !== undefined && environment.kindOf(definition) === "import"
       if (!isImported && weakMapGet(exports, made) === undefined) continue
       if (intrinsics.nameOf(made) !== undefined) continue
@@ -423,7 +429,7 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
   function onImported(imported: string, value: unknown): void {
     if (!isInterface(value)) return
     hasImported = true
-    weakMapSet(instances, value, imported)
+    weakMapSet(instances, value, { definition: imported, made: weakMapGet(instances, value)?.made })
     noteExports(value, [imported], 2)
   }
 
@@ -653,8 +659,9 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
   /** A fresh definition: values refer to it by name, and its data is compared with what it is now. */
   function onDefined(definition: string, value: unknown): void {
     if ((typeof value !== "object" || value === null) && typeof value !== "function") return
-    weakMapSet(instances, value, definition)
-    weakMapSet(asMade, value, definitionData(value))
+    const made = definitionData(value)
+    weakMapSet(instances, value, { definition, made })
+    if (!holdsObjects(made)) return
     const found = membersOf(value, isDefinitionInstance)
     for (let number = 0; number < found.length; number++) {
       weakMapSet(members, found[number]!, { definition, of: value, number })
@@ -679,7 +686,7 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
       const definition = names[index]!
       const value = environment.read(definition)
       if ((typeof value !== "object" || value === null) && typeof value !== "function") continue
-      const made = weakMapGet(asMade, value)
+      const made = weakMapGet(instances, value)?.made
       if (made !== undefined && !isAsMade(value, made)) changed[changed.length] = definition
     }
     return changed
@@ -1064,6 +1071,15 @@ function definitionData(value: object): readonly unknown[] {
     if (typeof prototype === "object" && prototype !== null) addData(data, prototype)
   }
   return data
+}
+
+/** Whether such data has an object beside the prototype, which comes first. Most definitions are functions that have none. */
+function holdsObjects(data: readonly unknown[]): boolean {
+  for (let index = 1; index < data.length; index++) {
+    const value = data[index]
+    if (typeof value === "function" || (typeof value === "object" && value !== null)) return true
+  }
+  return false
 }
 
 function addData(data: unknown[], object: object): void {

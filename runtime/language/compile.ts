@@ -93,9 +93,7 @@ export function compileDefinitions(
   let lines: LineTable | undefined
   const locate = (offset: number): Place => {
     lines ??= new LineTable(source)
-    let index = 0
-    while (index + 1 < pieces.length && pieces[index + 1]!.start <= offset) index += 1
-    const piece = pieces[index]!
+    const piece = pieces[lastAtOrBefore(pieces, offset)]!
     const first = lines.position(piece.start)
     const { line, column } = lines.position(offset)
     return {
@@ -106,6 +104,17 @@ export function compileDefinitions(
   }
   const data = new Set(definitions.filter(({ isData }) => isData).map(({ name }) => name))
   return new Assembly(source, prepared, names, filename, locate, data, true, declaresAgain).unit()
+}
+
+/** The index of the last piece that starts at an offset or before it. */
+function lastAtOrBefore(pieces: readonly { start: number }[], offset: number): number {
+  let [low, high] = [0, pieces.length]
+  while (high - low > 1) {
+    const middle = (low + high) >> 1
+    if (pieces[middle]!.start <= offset) low = middle
+    else high = middle
+  }
+  return low
 }
 
 /**
