@@ -1,5 +1,5 @@
 // Every limit and default of a nacre, with the reason beside it. Bad options are refused here, by name, before anything starts.
-import { availableParallelism } from "node:os"
+import { availableParallelism, totalmem } from "node:os"
 import { inspect } from "node:util"
 import { NacreError } from "./errors.ts"
 
@@ -10,7 +10,10 @@ export interface HostOptions {
   max: number
   /** Threads per host at most. Threads beyond the first exist for parked evals and slow neighbours; each costs about 10 MB. */
   threadsPerHostMax: number
-  /** Resident bytes of a host above which it is killed. 512 MiB is 200 realms of 0.3 MB, their data, and room for one large eval. */
+  /**
+   * Resident bytes of a host above which it is killed. By default an eighth of the machine's (or container's) memory, at least 256 MiB and at most
+   * 1 GiB: that is 1,000 realms of 0.6 MB within the share at which realms are dropped, and room for one large eval.
+   */
   memoryBytesMax: number
 }
 
@@ -35,7 +38,7 @@ export interface Limits {
   candidatesMax: number
   /** Milliseconds a synchronous call from session code waits for its answer. */
   syncCallTimeoutMs: number
-  /** Living realms per worker thread. A full collection grows by 0.2 ms per realm. */
+  /** Living realms per worker thread. A full collection grows by 0.2 ms per realm, and stops the thread; memory often sets the limit before. */
   residentsPerWorkerMax: number
   /** Parked evals per worker that placement aims at; it never refuses work for them. */
   parkedPerWorker: number
@@ -74,7 +77,7 @@ export const defaultLimits: Limits = {
   changeTimeoutMs: 10_000,
   candidatesMax: 32,
   syncCallTimeoutMs: 1_000,
-  residentsPerWorkerMax: 200,
+  residentsPerWorkerMax: 500,
   parkedPerWorker: 16,
   residentIdleMs: 10 * 60_000,
   sessionsMax: 1_000_000,
@@ -91,7 +94,14 @@ export const defaultLimits: Limits = {
 
 export function defaultHosts(): HostOptions {
   const cores = availableParallelism()
-  return { min: cores, max: Math.max(cores, 8), threadsPerHostMax: 8, memoryBytesMax: 512 * 1024 * 1024 }
+  return { min: cores, max: Math.max(cores, 8), threadsPerHostMax: 8, memoryBytesMax: hostMemoryBytes() }
+}
+
+function hostMemoryBytes(): number {
+  // Where nothing constrains the process this is 0, or more than there is.
+  const constrained = process.constrainedMemory()
+  const total = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem()
+  return Math.round(Math.min(1024 ** 3, Math.max(256 * 1024 ** 2, total / 8)))
 }
 
 /** Fills in the defaults; throws `invalid_options` naming the first option that is unknown, not a positive number, or contradictory. */

@@ -36,6 +36,8 @@ const apartEvals = 10
 const returnsMax = 16
 /** Share of a host's memory limit above which half of its idle realms are dropped. */
 const crampedShare = 0.6
+/** How long a host has to collect what was dropped before more is. */
+const reliefMs = 5_000
 /** Share above which it gets no new work and is replaced once it is idle. */
 const fullShare = 0.8
 
@@ -57,6 +59,8 @@ interface HostSlot {
   readonly workers: WorkerSlot[]
   nextWorker: number
   isFull: boolean
+  /** When half of its realms were last dropped for want of memory. */
+  relievedAt: number
   end: HostEnd | undefined
   /** What the host said of lost threads, by worker index. */
   readonly gone: Map<number, LostWorker>
@@ -111,6 +115,7 @@ export class Scheduler {
       workers: [],
       nextWorker: 0,
       isFull: false,
+      relievedAt: -Infinity,
       end: undefined,
       gone: new Map(),
     }
@@ -152,7 +157,8 @@ export class Scheduler {
     if (slot === undefined) return
     const share = rssBytes / this.#options.memoryBytesMax
     slot.isFull = share > fullShare
-    if (share > crampedShare) this.#evictHalf(slot)
+    if (share <= crampedShare) slot.relievedAt = -Infinity
+    else if (this.#clock.now() - slot.relievedAt >= reliefMs) this.#evictHalf(slot)
     if (slot.isFull) this.#recycleIfIdle(slot)
   }
 
@@ -422,12 +428,14 @@ export class Scheduler {
   }
 
   #evictHalf(slot: HostSlot): void {
+    slot.relievedAt = this.#clock.now()
     for (const worker of slot.workers) {
       let count = Math.ceil(worker.tenants.size / 2)
       for (const tenant of Array.from(worker.tenants.values())) {
         if (count-- === 0) break
         if (!tenant.holdsEphemerals && !isBusy(worker, tenant)) this.evict(tenant, "its host was short of memory")
       }
+      worker.collect()
     }
   }
 

@@ -227,6 +227,11 @@ export class WorkerSlot {
     this.#link?.send("evict", { session: tenant.session })
   }
 
+  /** Has dropped realms collected, when it next reads. */
+  collect(): void {
+    this.#link?.send("collect", {})
+  }
+
   find(evalId: string): Dispatched | undefined {
     return this.parked.get(evalId) ?? this.inFlight.find((it) => it.job.evalId === evalId)
   }

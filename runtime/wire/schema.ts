@@ -191,6 +191,8 @@ export const toWorker = {
   settle: message(2, { evalId: str, how: oneOf("interrupted", "timeout") }),
   toolResult: message(3, { session: str, callId: int, ok: bool, bytes, message: str, kind: str }),
   evict: message(4, { session: str }),
+  /** Realms have been dropped for want of memory: they are to be collected now, not when the heap's heuristics see need. */
+  collect: message(7, {}),
   /** An eval to run inside the parked eval `evalId`, or inside one that runs in it: `parent` waits for it. Dropped when that has ended. */
   nested: message(5, { evalId: str, parent: str, nested: str, source: str, file: str, line: int, limits: list(int) }),
 } as const

@@ -46,6 +46,7 @@ import type { ServeTask, SyncOp } from "../wire/thread.ts"
 import { packValue } from "../wire/values/pack.ts"
 import type { PackedInput } from "../wire/values/pack.ts"
 import { bundleRealmScript } from "./bundle.ts"
+import { collectGarbage } from "./collect.ts"
 import { CompileCache } from "./compile-cache.ts"
 import type { Compiled } from "./compile-cache.ts"
 import { errorRecord, kindRecord, shownFrames, syntaxErrorRecord } from "./error-record.ts"
@@ -141,6 +142,9 @@ class Worker {
               break
             case "evict":
               this.#residents.delete(message.session)
+              break
+            case "collect":
+              collectGarbage()
               break
           }
         },

@@ -147,6 +147,8 @@ export class TwinThread implements WorkerPort {
   readonly host: TwinHost
   readonly index: number
   readonly words = allocateSharedWords()
+  /** How often it was told to collect what had been dropped. */
+  collections = 0
   readonly realms = new Map<string, { commit: number; log: readonly string[] }>()
   isComputing = false
   isGone = false
@@ -269,6 +271,7 @@ export class TwinThread implements WorkerPort {
   #read(type: string, fields: unknown): void {
     // oxlint-disable typescript/no-unsafe-type-assertion -- the sender's types say so
     if (type === "eval") this.#queue.push(fields as EvalRequest)
+    else if (type === "collect") this.collections += 1
     else if (type === "evict") this.realms.delete((fields as { session: string }).session)
     else if (type === "settle") this.#settle(fields as { evalId: string; how: "interrupted" | "timeout" })
     // oxlint-enable typescript/no-unsafe-type-assertion

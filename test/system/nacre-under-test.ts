@@ -20,6 +20,8 @@ export class NacreUnderTest {
   async start(options: NacreOptions): Promise<void> {
     this.nacre = await Nacre.start({
       ...options,
+      // Less than the default, so that what takes all of it does so soon.
+      hosts: { memoryBytesMax: 512 * 1024 ** 2, ...options.hosts },
       tools: {
         hold: async ([name], call) => {
           const held = { gate: gate(), call }

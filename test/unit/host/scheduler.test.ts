@@ -466,6 +466,42 @@ describe("memory", () => {
     expect(world.retired).toEqual([full])
   })
 
+  test("a cramped host drops half of its realms and collects them before it drops more", async () => {
+    const world = new World({ hosts: { min: 1, threadsPerHostMax: 1, memoryBytesMax: 100e6 } })
+    const host = await world.startHost()
+    const sessions = Array.from({ length: 8 }, () => world.open())
+    for (const session of sessions) {
+      world.eval(session, short)
+      await world.clock.advance(50)
+    }
+    const left = () => sessions.filter((it) => it.worker !== undefined).length
+    const thread = host.threads.get(0)!
+    const seen: { left: number; collections: number }[] = []
+    // One report a second, as hosts do: the first drops, the next ones wait for the collection, the last drops again.
+    for (const [rss, seconds] of [
+      [50e6, 1],
+      [70e6, 4],
+      [70e6, 2],
+      [50e6, 1],
+      [70e6, 1],
+    ] as const) {
+      for (let second = 0; second < seconds; second++) {
+        world.scheduler.onMemory(host, rss)
+        await world.clock.advance(1_000)
+      }
+      seen.push({ left: left(), collections: thread.collections })
+    }
+    expect(seen).toEqual([
+      { left: 8, collections: 0 },
+      { left: 4, collections: 1 },
+      { left: 2, collections: 2 },
+      { left: 2, collections: 2 },
+      { left: 1, collections: 3 },
+    ])
+    expect(thread.realms.size).toBe(1)
+    expect(world.faults).toEqual([])
+  })
+
   test("only where every host is at its limit an eval is refused", async () => {
     const world = new World({ hosts: { min: 2, max: 2, memoryBytesMax: 100e6 } })
     const hosts = [await world.startHost(), await world.startHost()]

@@ -96,6 +96,7 @@ export const toWorkerSamples: Samples<typeof toWorker> = {
   settle: { evalId: "evl_a", how: "timeout" },
   toolResult: { session: "ses_a", callId: 1, ok: true, bytes, message: "", kind: "" },
   evict: { session: "ses_a" },
+  collect: {},
   nested: { evalId: "evl_a", parent: "evl_b", nested: "evl_c", source: "1", file: "a.ts", line: 1, limits: [1, 2, 3] },
 }
 
