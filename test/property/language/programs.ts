@@ -162,6 +162,7 @@ export class Generator {
   readonly #awaits: boolean
   readonly #redeclares: boolean
   readonly #constructs = new Set<Construct>()
+  readonly #assigned = new Set<string>()
 
   constructor(seed: number, { wild = false, awaits = false, redeclares = false }: GeneratorOptions = {}) {
     this.#random = randomFrom(seed)
@@ -196,7 +197,6 @@ export class Generator {
 
   /** A name declared again. Definitions are in force from the next eval on for what was made before, so they stand alone. */
   #again(): { text: string; isAlone: boolean } | undefined {
-    this.#uses("redeclaration")
     const isCalled = this.#chance(0.5)
     const known = this.#scopes[0]!.filter(({ kind }) =>
       isCalled ? kind === "called" : kind === "let" || kind === "var",
@@ -207,6 +207,7 @@ export class Generator {
         isClass ? `class ${name} ${this.#classBody(1)}` : `function ${name}${this.#functionRest(2)}`
       if (known.length > 0 && this.#chance(0.7)) {
         const { name } = this.#pick(known)
+        this.#uses("redeclaration")
         return { text: `\u0003${name} = \u0004${text(name)}\u0003;\u0004`, isAlone: true }
       }
       const name = `r${++this.#counter}`
@@ -215,9 +216,11 @@ export class Generator {
       return { text: declared, isAlone: true }
     }
     if (known.length === 0) return undefined
+    this.#uses("redeclaration")
     const variable = this.#pick(known)
     const { name } = variable
-    if (this.#chance(0.3)) {
+    // A definition cannot be assigned, neither by what is there already.
+    if (this.#chance(0.5) && !this.#assigned.has(name)) {
       this.#uses("change of kind")
       variable.kind = "function"
       return { text: `\u0003${name} = \u0004function ${name}${this.#functionRest(2)}\u0003;\u0004`, isAlone: true }
@@ -277,7 +280,10 @@ export class Generator {
       const constants = this.#visible(["const"])
       if (constants.length > 0) return this.#pick(constants).name
     }
-    return visible.length === 0 ? undefined : this.#pick(visible).name
+    if (visible.length === 0) return undefined
+    const { name } = this.#pick(visible)
+    this.#assigned.add(name)
+    return name
   }
 
   /** Where a function begins that is not async. */
@@ -357,6 +363,7 @@ export class Generator {
       case 9:
         return this.#forLoop(depth)
       case 10:
+      case 20:
         return this.#forEach(depth)
       case 11:
         return this.#while(depth)
@@ -575,6 +582,15 @@ export class Generator {
     return text
   }
 
+  #classExpression(depth: number): string {
+    const name = this.#chance(0.3) ? this.#fresh("class") : ""
+    const classes = this.#visible(["class"])
+    const heritage = this.#chance(0.4)
+      ? ` extends ${classes.length > 0 ? this.#pick(classes).name : `(class ${this.#classBody(1)})`}`
+      : ""
+    return `(class ${name}${heritage} ${this.#classBody(depth, heritage !== "")})`
+  }
+
   #loop(depth: number): string {
     this.#uses("loop")
     this.#loops += 1
@@ -596,7 +612,7 @@ export class Generator {
     return this.#scoped(() => {
       const isIn = this.#chance(0.3)
       const source = isIn ? `{ a: 1, b: ${this.#expression(1)} }` : `[${this.#expression(1)}, ${this.#expression(1)}]`
-      if (!isIn && this.#isAsync && this.#chance(0.4)) {
+      if (!isIn && this.#isAsync && this.#chance(0.7)) {
         this.#uses("for await")
         const name = this.#fresh("let")
         this.#declare(name, "let")
@@ -735,7 +751,7 @@ export class Generator {
       case 15:
         return `(function${this.#chance(0.3) ? ` ${this.#fresh("let")}` : ""}${this.#functionRest(depth)})`
       case 16:
-        return `(class ${this.#chance(0.3) ? this.#fresh("class") : ""} ${this.#classBody(depth)})`
+        return this.#classExpression(depth)
       case 17:
         return `\`a\${${inner()}}b\``
       case 18:

@@ -81,7 +81,14 @@ function isError(error: unknown): error is Error {
 }
 
 function nameOf(error: unknown): string {
-  return isError(error) ? `${error.name}: ${error.message}` : "thrown"
+  return isError(error) ? `${error.name}: ${withoutRendering(error.message)}` : "thrown"
+}
+
+/** V8 prints expressions from the text that runs, and only knows names of classes that it has seen given. */
+function withoutRendering(message: string): string {
+  return message
+    .replace(/^.*\(intermediate value\).* is not /s, "(…) is not ")
+    .replace(/^Class constructor \S+ cannot/, "Class constructors cannot")
 }
 
 /** Places in the program: line and column. The call of the function around an awaiting program stands below it. */
@@ -104,7 +111,7 @@ interface Frame {
 
 /** V8 has no place for where static initialisers are called: it gives that of the code it has made just before. */
 function places(frames: readonly Frame[]): string[] {
-  return frames.map(({ line, column }, index) => (frames[index - 1]?.isStatic ? "class" : `${line}:${column}`))
+  return frames.flatMap(({ line, column }, index) => (frames[index - 1]?.isStatic ? [] : [`${line}:${column}`]))
 }
 
 interface Tally {
@@ -137,7 +144,7 @@ async function byUs(parts: readonly Part[], random: () => number): Promise<Ended
           ? "SyntaxError"
           : error!.rendered.startsWith("Uncaught")
             ? "thrown"
-            : `${error!.name}: ${error!.message}`
+            : `${error!.name}: ${withoutRendering(error!.message)}`
       const frames = (error?.stack ?? []).flatMap(({ name, file, line, column }) => {
         const number = /^test\/(\d+)\.ts$/.exec(file)?.[1]
         if (number === undefined) return []
