@@ -78,7 +78,9 @@ export class CodeChanges {
       const key = keys[index]!
       const descriptor = descriptorOf(object, key)
       if (descriptor === undefined) continue
-      const [first, second, bits] = [firstOf(descriptor), descriptor.set, bitsOf(descriptor)]
+      const first = firstOf(descriptor)
+      const second = descriptor.set
+      const bits = bitsOf(descriptor)
       const at = placeOf[key]
       if (at !== undefined) {
         placeOf[key] = -1

@@ -75,7 +75,8 @@ export function factsOf(objects: readonly object[], from = 0): IntrinsicFacts {
 export function isIntrinsicAsMade(objects: readonly object[], index: number, facts: IntrinsicFacts): boolean {
   const { starts, prototypes, open, keys, bits, values, primitives, setters } = facts
   const object = objects[index]!
-  const [from, to] = [starts[index]!, starts[index + 1]!]
+  const from = starts[index]!
+  const to = starts[index + 1]!
   const own = ownKeysOf(object)
   if (own.length !== to - from || isExtensible(object) !== open[index]) return false
   if (prototypeOf(object) !== (prototypes[index] === noObject ? null : objects[prototypes[index]!])) return false
