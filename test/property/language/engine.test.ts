@@ -6,7 +6,8 @@
 import vm from "node:vm"
 import { expect, test } from "vitest"
 import { TestRealm, TestSession } from "../../realm.ts"
-import { Generator, plain, prelude, randomFrom, typed } from "./programs.ts"
+import { Generator } from "./programs.ts"
+import { plain, prelude, randomFrom, typed } from "./texts.ts"
 
 interface Ended {
   how: string

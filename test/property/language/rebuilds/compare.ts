@@ -8,15 +8,16 @@
 import { Script } from "node:vm"
 import vm from "node:vm"
 import { afterAll, expect, test } from "vitest"
-import { bundleRealmScript } from "../../../runtime/worker/bundle.ts"
-import { RealmMaker, type Realm } from "../../../runtime/worker/realm.ts"
-import { ResidentSession } from "../../resident.ts"
-import { Generator, grammar, plain, prelude, probes, randomFrom, untyped, type Construct } from "./programs.ts"
+import { bundleRealmScript } from "../../../../runtime/worker/bundle.ts"
+import { RealmMaker, type Realm } from "../../../../runtime/worker/realm.ts"
+import { ResidentSession } from "../../../resident.ts"
+import { Generator, grammar, type Construct } from "../programs.ts"
+import { plain, prelude, probes, randomFrom, untyped } from "../texts.ts"
 
 const count = Number(process.env["PROGRAMS"] ?? (process.env["CI"] ? 20_000 : 1_000))
 const first = Number(process.env["FIRST_SEED"] ?? 1)
 const only = process.env["SEED"]
-const chunks = 10
+const chunks = 5
 
 const preludeScript = new Script(prelude + probes, { filename: "nacre:prelude" })
 const bundle = bundleRealmScript()
@@ -222,28 +223,40 @@ async function compare(seed: number): Promise<boolean> {
   return true
 }
 
-test.each(Array.from({ length: only === undefined ? chunks : 1 }, (_, index) => index))(
-  "programs mean the same on realms that are rebuilt between evals (part %i)",
-  { timeout: 600_000 },
-  async (chunk) => {
-    failures.length = 0
-    // Programs that do not parse are no programs.
-    if (only !== undefined) await compare(Number(only))
-    else
-      for (let seed = first + chunk * count, done = 0; done < count / chunks; seed++) if (await compare(seed)) done += 1
-    if (failures.length > 0) expect.fail(`${failures.length} differ:\n${failures.slice(0, 20).join("\n\n")}`)
-  },
-)
-
-afterAll(() => {
-  const { programs, threw, rebuilds, constructs, kept } = tally
-  const share = (number: number): string => `${Math.round((number / programs) * 100)} %`
-  console.log(
-    [
-      `${programs} programs, ${rebuilds} rebuilds; ${share(threw)} end with an error`,
-      ...grammar.map((construct) => `  ${construct}: ${share(constructs.get(construct) ?? 0)}`),
-      "Not rebuilt, since only the realm holds:",
-      ...Array.from(kept, ([what, times]) => `  ${what}: ${times}`),
-    ].join("\n"),
+/** Half of the programs: each half is a file, so that two workers share them. */
+export function testPrograms(half: 0 | 1): void {
+  const size = Math.ceil(count / 2 / chunks)
+  const parts = only === undefined ? Array.from({ length: chunks }, (_, index) => index) : half === 0 ? [0] : []
+  test.each(parts)(
+    "programs mean the same on realms that are rebuilt between evals, part %i",
+    { timeout: 600_000 },
+    async (part) => {
+      failures.length = 0
+      // Programs that do not parse are no programs: a part has room for twice as many seeds as it needs.
+      const from = first + (half * chunks + part) * size * 2
+      if (only !== undefined) await compare(Number(only))
+      else for (let seed = from, done = 0; done < size; seed++) if (await compare(seed)) done += 1
+      if (failures.length > 0) expect.fail(`${failures.length} differ:\n${failures.slice(0, 20).join("\n\n")}`)
+    },
   )
-})
+
+  afterAll(() => {
+    const { programs, threw, rebuilds, constructs, kept } = tally
+    const share = (number: number): string => `${Math.round((number / programs) * 100)} %`
+    console.log(
+      [
+        `${programs} programs, ${rebuilds} rebuilds; ${share(threw)} end with an error`,
+        ...grammar.map((construct) => `  ${construct}: ${share(constructs.get(construct) ?? 0)}`),
+        "Not rebuilt, since only the realm holds:",
+        ...Array.from(kept, ([what, times]) => `  ${what}: ${times}`),
+      ].join("\n"),
+    )
+  })
+
+  test("programs have every construct of the grammar", () => {
+    if (only !== undefined) return
+    const rare = grammar.filter((construct) => (tally.constructs.get(construct) ?? 0) < tally.programs / 200)
+    expect(rare).toEqual([])
+    expect(tally.rebuilds).toBeGreaterThan(tally.programs)
+  })
+}
