@@ -11,7 +11,6 @@ import {
   hasOwn,
   isSame,
   mathTrunc,
-  isExtensible,
   prototypeOf,
   realmGlobal,
   ownKeysOf,
@@ -35,6 +34,7 @@ import { brandOf } from "./brands.ts"
 import { recordBound } from "./bound-record.ts"
 import { Bridge, kindError, opExit, opGeneration, opRestored, opSettled, opStack, opUncaught } from "./bridge.ts"
 import type { HostFunction } from "./bridge.ts"
+import { builtIns, CodeChanges, globalObject, isAsMade, propertiesOf, type MadeProperties } from "./code-changes.ts"
 import { describeError, defaultErrorLimits, errorToJson } from "./describe-error.ts"
 import type { FreeValue } from "./cell.ts"
 import { Environment } from "./environment.ts"
@@ -49,6 +49,7 @@ import { RealmModules } from "./modules.ts"
 import { installNode, type NodeSide } from "./node-globals.ts"
 import { addInitializer } from "./decorators.ts"
 import { defaultPreviewLimits, preview } from "./preview.ts"
+import { pathStep } from "./quote.ts"
 import { moveInstances, privatesPair, type Moved, type PrivatesPair } from "./moves.ts"
 import { OwnBindings } from "./own-bindings.ts"
 import {
@@ -82,10 +83,10 @@ const argumentItemsMax = 500_000
 export type RealmApi = ReturnType<typeof bootRealm>
 
 /** An object that came with a definition: a function of its literal, a method of its class. */
-/** What a definition holds: its name, and its data as it was made; imports are not compared. */
+/** What a definition holds: its name, and what its objects were made with; imports are not compared. */
 interface Instance {
   definition: string
-  made: readonly unknown[] | undefined
+  made: readonly CodeObject[] | undefined
 }
 
 interface Member {
@@ -111,6 +112,14 @@ interface KnownCandidate {
   readonly before: readonly boolean[]
 }
 
+/** An object that came with a definition, and how it is reached from another one of the list. */
+interface CodeObject {
+  readonly object: object
+  readonly parent: number
+  readonly step: string
+  readonly made: MadeProperties
+}
+
 interface ClassFacts {
   readonly name: string
   readonly hasPrivateNames: boolean
@@ -128,6 +137,9 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
   const classes = new WeakMapOf<object, ClassFacts>()
   const singletons = new WeakMapOf<object, string>()
   const privateNames: Record<string, boolean> = { __proto__: null } as never
+  const changes = new CodeChanges()
+  /** A value holds a built-in through which others can be changed without a word of them in the text. */
+  let holdsBuiltIn = false
   const members = new WeakMapOf<object, Member>()
   let hasImported = false
   /** Functions of imported modules: the imported name, and the way from there. */
@@ -203,7 +215,10 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
   const encodeHooks: EncodeHooks = {
     referenceOf(object) {
       const intrinsic = intrinsics.nameOf(object)
-      if (intrinsic !== undefined) return `i:${intrinsic}`
+      if (intrinsic !== undefined) {
+        holdsBuiltIn ||= typeof object !== "function" || mayOwnBuiltIns(intrinsic)
+        return `i:${intrinsic}`
+      }
       const definition = weakMapGet(instances, object)?.definition
       // An old instance, or one whose name is a local by now, cannot be found by that name again.
       if (definition !== undefined && isInstance(definition, object)) {
@@ -265,6 +280,7 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
       let path = ""
       for (let at = 2; at < reference.length; at++) path += reference[at]!
       if (reference[0] === "d") note(path)
+      if (reference[0] === "i") holdsBuiltIn ||= mayOwnBuiltIns(path)
       const found =
         reference[0] === "i"
           ? (intrinsics.resolve(path) ?? resolveLazy(path))
@@ -466,6 +482,13 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
     return exportAt(path) as object | undefined
   }
 
+  /** The definition whose object a record is about. */
+  function ownerOf(record: unknown): string {
+    const object = (record as unknown[])[0] as object
+    if (object === realmGlobal) return globalObject
+    return (weakMapGet(instances, object) ?? weakMapGet(members, object))?.definition ?? builtIns
+  }
+
   function isInstance(definition: string, object: object): boolean {
     const kind = environment.kindOf(definition)
     return (kind === "definition" || kind === "import") && environment.read(definition) === object
@@ -659,10 +682,12 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
   /** A fresh definition: values refer to it by name, and its data is compared with what it is now. */
   function onDefined(definition: string, value: unknown): void {
     if ((typeof value !== "object" || value === null) && typeof value !== "function") return
-    const made = definitionData(value)
+    const properties = propertiesOf(value)
+    const made: CodeObject[] = newList()
+    made[0] = { object: value, parent: -1, step: definition, made: properties }
     weakMapSet(instances, value, { definition, made })
-    if (!holdsObjects(made)) return
-    const found = membersOf(value, isDefinitionInstance)
+    if (!holdsObjects(properties)) return
+    const found = membersOf(value, isDefinitionInstance, made)
     for (let number = 0; number < found.length; number++) {
       weakMapSet(members, found[number]!, { definition, of: value, number })
     }
@@ -679,17 +704,40 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
     for (let index = 0; index < names.length; index++) privateNames[names[index]!] = have[index]!
   }
 
-  /** Definitions whose own data is not what their source made: only this realm has it. */
-  function changedDefinitions(names: readonly string[]): string[] {
-    const changed: string[] = newList()
+  /** Notes what is not as it was made: of these definitions, and of the built-ins when `withBuiltIns`. */
+  function noteChanges(names: readonly string[], withBuiltIns: boolean, globals: readonly string[] | undefined) {
+    const isAsked: Record<string, boolean> = { __proto__: null } as never
     for (let index = 0; index < names.length; index++) {
-      const definition = names[index]!
-      const value = environment.read(definition)
-      if ((typeof value !== "object" || value === null) && typeof value !== "function") continue
-      const made = weakMapGet(instances, value)?.made
-      if (made !== undefined && !isAsMade(value, made)) changed[changed.length] = definition
+      isAsked[names[index]!] = true
+      noteDefinitionChanges(names[index]!)
     }
-    return changed
+    if (withBuiltIns) intrinsics.eachChanged((object, path, made) => changes.compare(object, path, builtIns, made))
+    const named = globals ?? []
+    for (let index = 0; index < named.length; index++) {
+      changes.noteProperty(realmGlobal, named[index]!, globalObject, globalObject)
+    }
+    return changes.take((owner) => {
+      if (owner === builtIns) return withBuiltIns
+      return owner === globalObject ? globals !== undefined : isAsked[owner] === true
+    })
+  }
+
+  function noteDefinitionChanges(definition: string): void {
+    const kind = environment.kindOf(definition)
+    if (kind !== "definition") return
+    const value = environment.read(definition)
+    if ((typeof value !== "object" || value === null) && typeof value !== "function") return
+    const list = weakMapGet(instances, value)?.made
+    if (list === undefined) return
+    for (let index = 0; index < list.length; index++) {
+      const { object, made } = list[index]!
+      if (!isAsMade(object, made)) changes.compare(object, wayTo(list, index), definition, made)
+    }
+  }
+
+  /** The record of a change to code, or what the name is bound to. */
+  function read(wanted: string): unknown {
+    return changes.has(wanted) ? changes.read(wanted) : environment.read(wanted)
   }
 
   return objectFreeze({
@@ -775,7 +823,9 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
         for (let index = 0; index < bindings.length; index++) {
           const { name: found, value } = bindings[index]!
           for (let at = 0; at < names.length; at++) {
-            if (names[at] === found) environment.setLocal(found, value, areReadonly[at])
+            if (names[at] !== found) continue
+            if (isChangeName(found)) changes.adopt(found, value, ownerOf(value))
+            else environment.setLocal(found, value, areReadonly[at])
           }
         }
         return undefined
@@ -783,6 +833,12 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
         return textOfFailure(error)
       }
     },
+    /** Makes built-ins and definitions what their records say; gives the names of those that could not be. */
+    applyChanges: () => changes.apply(),
+    noteChanges,
+    changeNames: () => changes.names,
+    changeOwner: (change: string) => changes.ownerOf(change),
+    holdsBuiltIn: () => holdsBuiltIn,
     demote: (definition: string) => environment.demote(definition),
 
     // Changes
@@ -860,10 +916,9 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
 
     // Names
 
-    kindOf: (wanted: string) => environment.kindOf(wanted),
+    kindOf: (wanted: string) => (changes.has(wanted) ? "readonly" : environment.kindOf(wanted)),
     names: () => environment.names(),
 
-    changedDefinitions,
     takeReferenced(): string[] {
       const taken = referenced
       referenced = newList()
@@ -917,7 +972,7 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
     /** Ends the eval. What changed, by kind; the lists are the environment's own. */
     finish: (how: "ok" | "threw") => environment.finish(run!, how),
     // Primitives other than symbols cross the bridge as they are, without a table: most bindings and results are such.
-    isPrimitive: (wanted: string) => isPlainPrimitive(environment.read(wanted)),
+    isPrimitive: (wanted: string) => isPlainPrimitive(read(wanted)),
     primitive: (wanted: string) => environment.read(wanted) as Primitive,
     isResultPrimitive: () => isPlainPrimitive(resultOf(run)),
     resultPrimitive: () => resultOf(run) as Primitive,
@@ -926,6 +981,7 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
       environment.forEachLocal((found) => {
         names[names.length] = found
       })
+      for (let index = 0; index < changes.names.length; index++) names[names.length] = changes.names[index]!
       return names
     },
     /** Moves the instances that locals hold of classes which this eval declared again; `undefined` when there was none. */
@@ -934,6 +990,9 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
       if (redefinitions.length === 0) return undefined
       const entries: { name: string; value: unknown }[] = []
       environment.forEachLocal((found, value) => arrayPush(entries, { name: found, value }))
+      for (let index = 0; index < changes.names.length; index++) {
+        arrayPush(entries, { name: changes.names[index]!, value: changes.read(changes.names[index]!) })
+      }
       const { reached, ephemeral } = reachedFrom(entries, bindingHooks)
       const moved = moveInstances(redefinitions, reached, (binding) => {
         for (let at = 0; at < ephemeral.length; at++) if (ephemeral[at]!.name === binding) return true
@@ -951,7 +1010,7 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
     encode(names: readonly string[]) {
       const entries: { name: string; value: unknown }[] = []
       for (let index = 0; index < names.length; index++) {
-        arrayPush(entries, { name: names[index]!, value: environment.read(names[index]!) })
+        arrayPush(entries, { name: names[index]!, value: read(names[index]!) })
       }
       return encodeBindings(entries, bindingHooks)
     },
@@ -1062,46 +1121,13 @@ function isPlainPrimitive(value: unknown): boolean {
   return value === null || (typeof value !== "object" && typeof value !== "function" && typeof value !== "symbol")
 }
 
-/** An object's own keys and values, and for a function those of its prototype: what a definition's data is compared by. */
-function definitionData(value: object): readonly unknown[] {
-  const data: unknown[] = newList()
-  addData(data, value)
-  if (typeof value === "function") {
-    const prototype = descriptorOf(value, "prototype")?.value as unknown
-    if (typeof prototype === "object" && prototype !== null) addData(data, prototype)
-  }
-  return data
-}
-
-/** Whether such data has an object beside the prototype, which comes first. Most definitions are functions that have none. */
-function holdsObjects(data: readonly unknown[]): boolean {
-  for (let index = 1; index < data.length; index++) {
-    const value = data[index]
+/** Whether such properties have an object beside the prototype, which comes first. Most definitions are functions that have none. */
+function holdsObjects(properties: MadeProperties): boolean {
+  for (let index = 1; index < properties.length; index++) {
+    const value = properties[index]
     if (typeof value === "function" || (typeof value === "object" && value !== null)) return true
   }
   return false
-}
-
-function addData(data: unknown[], object: object): void {
-  data[data.length] = prototypeOf(object)
-  data[data.length] = isExtensible(object)
-  const keys = ownKeysOf(object)
-  for (let index = 0; index < keys.length; index++) {
-    const descriptor = descriptorOf(object, keys[index]!)
-    if (descriptor === undefined) continue
-    data[data.length] = keys[index]
-    const { value, get, set, writable, enumerable, configurable } = descriptor
-    data[data.length] = get ?? value
-    data[data.length] = set
-    data[data.length] = (writable === true ? 1 : 0) + (enumerable === true ? 2 : 0) + (configurable === true ? 4 : 0)
-  }
-}
-
-function isAsMade(value: object, made: readonly unknown[]): boolean {
-  const now = definitionData(value)
-  if (now.length !== made.length) return false
-  for (let index = 0; index < now.length; index++) if (!isSame(now[index], made[index])) return false
-  return true
 }
 
 /** As a process would report it: a number that is no code is a failure. */
@@ -1168,10 +1194,15 @@ function sourceRecord(facts: readonly Primitive[], at: number): SourceRecord {
 }
 
 /** Objects that a definition's own text made, in an order that depends on that text alone. Other definitions are left out. */
-function membersOf(value: object, isOther: (object: object) => boolean): object[] {
+function membersOf(value: object, isOther: (object: object) => boolean, facts?: CodeObject[]): object[] {
   const found: object[] = newList()
   const open: object[] = newList()
   open[0] = value
+  const add = (from: number, key: string | symbol, member: unknown): void => {
+    if (!addMember(found, open, member, isOther) || facts === undefined) return
+    const object = member as object
+    facts[facts.length] = { object, parent: from, step: pathStep(key), made: propertiesOf(object) }
+  }
   for (let next = 0; next < open.length; next++) {
     const object = open[next]!
     const keys = ownKeysOf(object)
@@ -1179,18 +1210,48 @@ function membersOf(value: object, isOther: (object: object) => boolean): object[
       const key = keys[index]!
       const descriptor = descriptorOf(object, key)
       if (descriptor === undefined || key === "constructor") continue
-      addMember(found, open, descriptor.get, isOther)
-      addMember(found, open, descriptor.set, isOther)
-      addMember(found, open, descriptor.value, isOther)
+      add(next, key, descriptor.get)
+      add(next, key, descriptor.set)
+      add(next, key, descriptor.value)
     }
   }
   return found
 }
 
-function addMember(found: object[], open: object[], value: unknown, isOther: (object: object) => boolean): void {
-  if ((typeof value !== "object" || value === null) && typeof value !== "function") return
-  if (isRecordedProxy(value) || isOther(value)) return
-  for (let index = 0; index < open.length; index++) if (open[index] === value) return
+function addMember(
+  found: object[],
+  open: object[],
+  value: unknown,
+  isOther: (object: object) => boolean,
+): value is object {
+  if ((typeof value !== "object" || value === null) && typeof value !== "function") return false
+  if (isRecordedProxy(value) || isOther(value)) return false
+  for (let index = 0; index < open.length; index++) if (open[index] === value) return false
   found[found.length] = value
   open[open.length] = value
+  return true
+}
+
+/** Where in a definition its object of that index is: `api.list[0]`. */
+function wayTo(list: readonly CodeObject[], index: number): string {
+  let path = ""
+  for (let at = index; at >= 0; at = list[at]!.parent) path = list[at]!.step + path
+  return path
+}
+
+/** Records of changes to code are named like that; no identifier is. */
+function isChangeName(name: string): boolean {
+  return stringIndexOf(name, ".") !== -1 || stringIndexOf(name, "[") !== -1
+}
+
+/** Whether what is found under this name has properties that other built-ins are reached by: classes, prototypes, namespaces. */
+function mayOwnBuiltIns(name: string): boolean {
+  let word = 0
+  for (let at = name.length - 1; at >= 0; at--) {
+    if (name[at] !== "." && name[at] !== " ") continue
+    word = at + 1
+    break
+  }
+  const code = stringCodeAt(name, word)
+  return (code >= 65 && code <= 90) || stringIndexOf(name, "prototype") === name.length - 9 || name === "globalThis"
 }

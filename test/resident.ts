@@ -9,10 +9,10 @@ import { RunningEval, type EvalMessage } from "../runtime/worker/running-eval.ts
 import { changedUrlParts, urlParts } from "../runtime/worker/url-parts.ts"
 import { opUrl } from "../stdlib/bridge.ts"
 import { checkpointOf, commitDelta, ephemeralNames, loseRealm, SessionState } from "../runtime/session/state.ts"
-import type { Delta } from "../runtime/wire/schema.ts"
+import type { Delta, ErrorRecord } from "../runtime/wire/schema.ts"
 import { decodeForEmbedder } from "../runtime/wire/values/embedder.ts"
 
-const realms = new RealmMaker(bundleRealmScript())
+const ordinaryRealms = new RealmMaker(bundleRealmScript())
 
 export interface ResidentEval {
   status: "ok" | "threw" | "invalid"
@@ -20,13 +20,20 @@ export interface ResidentEval {
   text: string
   value: unknown
   delta: Delta
+  /** What a thrown error was described as. */
+  error?: ErrorRecord
 }
 
 export class ResidentSession {
   readonly state = new SessionState()
+  readonly #realms: RealmMaker
   readonly #cache = new CompileCache()
   #resident: Resident | undefined
   #count = 0
+
+  constructor({ realms = ordinaryRealms }: { realms?: RealmMaker } = {}) {
+    this.#realms = realms
+  }
 
   get resident(): Resident {
     return (this.#resident ??= this.#build())
@@ -44,7 +51,7 @@ export class ResidentSession {
       "ses_test",
       this.state.commit,
       structuredClone(checkpoint),
-      realms.make("standard"),
+      this.#realms.make("standard"),
       (op, a, b, _payload, c) => {
         if (op !== opUrl) return 0
         const other = b === undefined ? undefined : String(b)
@@ -82,17 +89,16 @@ export class ResidentSession {
         await new Promise((resolve) => setImmediate(resolve))
     }
     const status = api.how() === "ok" ? "ok" : "threw"
-    const text =
-      status === "ok"
-        ? resident.previewResult(10_000).text
-        : errorRecord(api.describeError(), resident, { text: source, file, line: 1 }).rendered
+    const error =
+      status === "ok" ? undefined : errorRecord(api.describeError(), resident, { text: source, file, line: 1 })
+    const text = error?.rendered ?? resident.previewResult(10_000).text
     const { delta } = resident.commitEval(evl, compiled, status)
     const result = status === "ok" ? resident.takeResult(1e6) : { withheld: "threw" }
     const value = "plain" in result ? result.plain : "data" in result ? decodeForEmbedder(result.data) : undefined
     api.end()
     commitDelta(this.state, structuredClone(delta))
     resident.commit = this.state.commit
-    return { status, text, value, delta }
+    return error === undefined ? { status, text, value, delta } : { status, text, value, delta, error }
   }
 
   /** The value of an eval that must not throw. */

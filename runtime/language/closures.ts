@@ -344,7 +344,7 @@ export class Closures {
         `,${JSON.stringify(staticNames)},${key}=>{switch(${key}){${reads}}},` +
         `(${key},${value})=>{switch(${key}){${writes}}}`
     }
-    this.#edits.open(at, this.#inserted(`static{${text})}`))
+    this.#edits.head(at, this.#inserted(`static{${text})}`))
     for (const [index, { start, end }] of keys.entries()) {
       const list = index === 0 ? `(${this.#keysName(site)}=${this.#marker}0.keys())` : this.#keysName(site)
       this.#edits.open(start, this.#inserted(`${list}[${index}]=${this.#marker}0.key(`))

@@ -13,7 +13,7 @@ interface Edit {
   rank: number
   /** In which order the changes were made. */
   serial: number
-  /** The character behind it counts as the start of what was replaced: V8 reports a failed call of ours at its parenthesis. */
+  /** The parenthesis or backtick behind it counts as the start of what was replaced: V8 reports a failed call of ours there. */
   pinsNext: boolean
 }
 
@@ -22,8 +22,12 @@ const closesStatement = 1
 const terminates = 2
 const closesBody = 3
 const leads = 4
-const opens = 5
-const replaces = 6
+const heads = 5
+const opens = 6
+const replaces = 7
+
+/** What may stand between a callee and its parenthesis. */
+const spaceAndComments = /(?:\s|\/\/[^\n\r\u2028\u2029]*|\/\*[^]*?\*\/)*/y
 
 const lineBreak = /[\n\r\u2028\u2029]/
 const notLineBreak = /[^\n\r\u2028\u2029]/g
@@ -52,6 +56,11 @@ export class Edits {
   /** Puts statements before the first one of a block, or a block around a body, with what is put around the expression that begins there inside. */
   lead(at: number, text: string): void {
     this.#add(at, at, text, leads)
+  }
+
+  /** Puts a member before all others of a class. It stays when the first of them is a hole. */
+  head(at: number, text: string): void {
+    this.#add(at, at, text, heads)
   }
 
   close(at: number, text: string): number {
@@ -122,6 +131,23 @@ export class Edits {
     let at = start
     let hole = 0
     let holeEnd = -1
+    let pin = -1
+    const copy = (from: number, to: number): void => {
+      if (pin >= 0 && from < to) {
+        spaceAndComments.lastIndex = from
+        spaceAndComments.exec(this.source)
+        const next = spaceAndComments.lastIndex
+        if (next < to) {
+          if (this.source[next] === "(" || this.source[next] === "`") {
+            into.copy(this.source, from, next)
+            into.insert(this.source[next]!, pin)
+            from = next + 1
+          }
+          pin = -1
+        }
+      }
+      into.copy(this.source, from, to)
+    }
     for (let index = this.#firstAt(start); index < edits.length; index++) {
       const edit = edits[index]!
       if (edit.start > end || (edit.start === end && edit.rank >= leads)) break
@@ -133,26 +159,29 @@ export class Edits {
       while (hole < holes.length && holes[hole]!.start < edit.start) {
         const { start: from, end: to, text } = holes[hole++]!
         if (from < at) continue
-        into.copy(this.source, at, from)
+        copy(at, from)
         into.insert(text, from)
         at = holeEnd = to
       }
       if (edit.rank < leads && edit.start === holeEnd) continue
-      if (edit.start < at || (hole < holes.length && holes[hole]!.start === edit.start && edit.rank >= leads)) continue
-      into.copy(this.source, at, edit.start)
+      if (
+        edit.start < at ||
+        (hole < holes.length && holes[hole]!.start === edit.start && edit.rank >= leads && edit.rank !== heads)
+      )
+        continue
+      copy(at, edit.start)
       into.insert(edit.text, edit.start)
       at = edit.end
-      if (edit.pinsNext && (this.source[at] === "(" || this.source[at] === "`"))
-        into.insert(this.source[at++]!, edit.start)
+      if (edit.pinsNext) pin = edit.start
     }
     for (; hole < holes.length; hole++) {
       const { start: from, end: to, text } = holes[hole]!
       if (from < at) continue
-      into.copy(this.source, at, from)
+      copy(at, from)
       into.insert(text, from)
       at = to
     }
-    into.copy(this.source, at, end)
+    copy(at, end)
   }
 }
 

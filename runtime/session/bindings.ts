@@ -1,4 +1,5 @@
 // What a session holds, as its embedder sees it: the committed state, decoded on demand. Reading never waits for the session's code.
+import { isCodeChange } from "../wire/code-changes.ts"
 import { NacreError } from "../errors.ts"
 import { decodeBindingForEmbedder } from "../wire/values/embedder.ts"
 import type { SessionState } from "./state.ts"
@@ -29,7 +30,8 @@ export class SessionBindings {
 
   keys(): string[] {
     const { locals, definitions } = this.#open()
-    return [...locals.keys(), ...Array.from(definitions.keys()).filter((name) => !locals.has(name))]
+    const names = Array.from(locals.keys()).filter((name) => !isCodeChange(name))
+    return [...names, ...Array.from(definitions.keys()).filter((name) => !locals.has(name))]
   }
 
   get size(): number {
@@ -38,7 +40,7 @@ export class SessionBindings {
 
   includesKey(name: string): boolean {
     const { locals, definitions } = this.#open()
-    return locals.has(name) || definitions.has(name)
+    return (locals.has(name) && !isCodeChange(name)) || definitions.has(name)
   }
 
   /**

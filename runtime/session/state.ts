@@ -3,6 +3,7 @@
 // All change goes through the functions below, which know nothing of processes: each takes the state and one event and says what
 // changed. The state is owned by one shell and changed in place: copying ten thousand definitions for each eval would make its cost grow
 // with the session. A half-applied change cannot be seen, since nothing here waits.
+import { isChangeOf, isCodeChange } from "../wire/code-changes.ts"
 import { Definitions, hasSameTexts } from "../module/definitions.ts"
 import type { Undo } from "../module/definitions.ts"
 import type { RevisionRecord } from "../module/revision.ts"
@@ -39,6 +40,8 @@ export class SessionState {
   lastError: Uint8Array | undefined
   /** What besides bindings only the realm holds, as texts for people. */
   realmOnly: readonly string[] = nothing
+  /** Whether any of the locals ever was a change to code. */
+  hasCodeChanges = false
   /** Names that were bound, changed, removed or lost since `takeChanges`. */
   touched: Set<string> | undefined
 }
@@ -80,6 +83,7 @@ export function takeChanges(state: SessionState): CommittedChanges | undefined {
   state.touched = undefined
   const changes: CommittedChanges = { set: [], definitions: [], removed: [], lost: [] }
   for (const name of touched) {
+    if (isCodeChange(name)) continue
     const local = state.locals.get(name)
     if (local !== undefined) (local.held === "lost" ? changes.lost : changes.set).push(name)
     else (state.definitions.has(name) ? changes.definitions : changes.removed).push(name)
@@ -105,6 +109,7 @@ export function commitDelta(state: SessionState, delta: Delta, by: RevisionFacts
   for (const name of removedDefinitions) undefine(state, name)
   for (const record of definitions) {
     touch(state, record.name)
+    dropCodeChanges(state, record.name)
     state.locals.delete(record.name)
     state.definitions.set(record)
   }
@@ -135,7 +140,7 @@ export function commitDelta(state: SessionState, delta: Delta, by: RevisionFacts
   recordRevision(state, delta.stale === undefined ? by : { ...by, stale: delta.stale })
   return {
     set: set.map((local) => local.name),
-    removed: [...removed, ...removedDefinitions],
+    removed: [...removed.filter((name) => !isCodeChange(name)), ...removedDefinitions],
     cleared,
     definitions: definitions.map((record) => record.name),
     rejected: [],
@@ -178,6 +183,7 @@ export function commitChange(state: SessionState, change: MadeChange, by: Revisi
   for (const name of removed) undefine(state, name)
   for (const record of definitions) {
     touch(state, record.name)
+    dropCodeChanges(state, record.name)
     if (record.isData !== true) state.locals.delete(record.name)
     state.definitions.set(record)
   }
@@ -200,6 +206,9 @@ export function commitChange(state: SessionState, change: MadeChange, by: Revisi
 
 /** Whether a definition holds other data than its declaration made. */
 export function hasChangedData(state: SessionState, name: string): boolean {
+  if (state.hasCodeChanges) {
+    for (const local of state.locals.keys()) if (isChangeOf(name, local)) return true
+  }
   const made = state.dataMade?.get(name)
   return made !== undefined && state.definitions.get(name)?.isData === true && state.locals.get(name) !== made
 }
@@ -292,6 +301,7 @@ export function copyState(state: SessionState): SessionState {
   copy.lastValue = state.lastValue
   copy.lastError = state.lastError
   copy.realmOnly = state.realmOnly
+  copy.hasCodeChanges = state.hasCodeChanges
   return copy
 }
 
@@ -301,11 +311,11 @@ export function restoreState(
   earlier: SessionState,
   by: RevisionFacts = { ...byEval, cause: "rollback" },
 ): string[] {
-  const { locals, definitions, sources, dataMade, lastValue, lastError, realmOnly } = copyState(earlier)
+  const { locals, definitions, sources, dataMade, lastValue, lastError, realmOnly, hasCodeChanges } = copyState(earlier)
   touchDifference(state, locals, state.locals)
   touchDifference(state, definitions, state.definitions)
   state.definitions.become(definitions)
-  Object.assign(state, { locals, sources, dataMade, lastValue, lastError, realmOnly })
+  Object.assign(state, { locals, sources, dataMade, lastValue, lastError, realmOnly, hasCodeChanges })
   const lost = loseRealm(state, "the state it was part of was left and came back without it")
   state.commit += 1
   recordRevision(state, by)
@@ -361,6 +371,7 @@ function clear(state: SessionState): void {
 function put(state: SessionState, name: string, local: Local, keepsDefinition = false): void {
   touch(state, name)
   if (!keepsDefinition) state.definitions.delete(name)
+  state.hasCodeChanges ||= isCodeChange(name)
   state.locals.set(name, local)
 }
 
@@ -369,6 +380,13 @@ function undefine(state: SessionState, name: string): boolean {
   const isData = state.definitions.get(name)?.isData === true
   if (!state.definitions.delete(name)) return false
   if (isData) state.locals.delete(name)
+  dropCodeChanges(state, name)
   touch(state, name)
   return true
+}
+
+/** What was put on a definition goes with it. */
+function dropCodeChanges(state: SessionState, definition: string): void {
+  if (!state.hasCodeChanges) return
+  for (const name of state.locals.keys()) if (isChangeOf(definition, name)) state.locals.delete(name)
 }

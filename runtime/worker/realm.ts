@@ -174,9 +174,24 @@ export class Realm {
 type Boot = (host: HostFunction, profile: string, plan: RealmApi["intrinsicPlan"] | undefined) => RealmApi
 
 /** The plan as arrays of ours, so that the first realm can go. */
-function copyPlan({ parents, keys, ways }: RealmApi["intrinsicPlan"]): RealmApi["intrinsicPlan"] {
+function copyPlan({ parents, keys, ways, facts }: RealmApi["intrinsicPlan"]): RealmApi["intrinsicPlan"] {
   const copy = <T>(list: ArrayLike<T>): T[] => Array.from({ length: list.length }, (_, index) => list[index]!)
-  return { parents: copy(parents), keys: copy(keys), ways: copy(ways) }
+  const { starts, prototypes, open, values, primitives, setters } = facts!
+  return {
+    parents: copy(parents),
+    keys: copy(keys),
+    ways: copy(ways),
+    facts: {
+      starts: copy(starts),
+      prototypes: copy(prototypes),
+      open: copy(open),
+      keys: copy(facts!.keys),
+      bits: copy(facts!.bits),
+      values: copy(values),
+      primitives: copy(primitives),
+      setters: copy(setters),
+    },
+  }
 }
 
 /** A list of realm-side code as an array of ours. */

@@ -33,6 +33,8 @@ import { copyStrings } from "./realm.ts"
 import type { EncodedGroupBytes, Realm } from "./realm.ts"
 import type { RunningEval } from "./running-eval.ts"
 import type { ModuleGraph } from "./modules/graph.ts"
+import { isCodeChange } from "../wire/code-changes.ts"
+import { mayLinger, mayReachBuiltIns, mayReachGlobal } from "./reaching-code.ts"
 import { touchedBy } from "./touched.ts"
 import type { Touched } from "./touched.ts"
 
@@ -52,6 +54,10 @@ interface AppliedWrites {
 }
 
 const noWrites: AppliedWrites = { folded: { cleared: false, writes: new Map() }, apply: new Map(), rejected: [] }
+
+/** The owners of changes to code that is no definition's; as the realm calls them. */
+const builtIns = ""
+const globalObject = "globalThis"
 
 /** What a local was last encoded as. */
 interface Encoded {
@@ -73,21 +79,8 @@ const comparedBytesMax = 64
 /** Submissions whose positions are kept; frames of older ones are left out of stacks. A session may run for years. */
 const unitsKept = 256
 
-// Code that may go on after its eval has ended, or start something that does. Without any of these words nothing of an eval can run
-// later, since its timers are cancelled; with one, any later commit may contain its work, so every later commit encodes everything.
-// The same holds for code that may change built-ins: they are reached without a name of the session.
-const builtins =
-  "Math|JSON|Reflect|console|Object|Array|String|Number|Boolean|Map|Set|Promise|Symbol|Error|Function|RegExp|Date"
-const builtinAssignment = new RegExp(
-  `\\b(?:${builtins})\\s*(?:\\.\\s*\\w+|\\[[^\\]]*\\])+\\s*=(?!=)|` +
-    `\\b(?:defineProperty|defineProperties|setPrototypeOf|freeze|assign)\\s*\\(\\s*(?:${builtins})\\b|\\bdelete\\s+(?:${builtins})\\b`,
-)
-const patchingCode =
-  /\b(?:prototype|__proto__|__defineGetter__|__defineSetter__|defineProperty|defineProperties|setPrototypeOf|freeze|preventExtensions|seal)\b|\b(?:Math|JSON|Reflect|Atomics|Intl|console|[A-Z]\w*)\s*(?:\.\s*\w+|\[[^\]]*\])\s*(?:[-+*/%&|^]|\*\*|<<|>>>?|&&|\|\||\?\?)?=(?!=)|\bdelete\b/
-const lingeringCode = /\b(?:async|await|then|Promise|queueMicrotask|FinalizationRegistry|import|WebAssembly|\w*Async)\b/
-
-// Ways to the global object. Listing its properties takes as long as a short eval, so it is done only once one of these was seen.
-const globalReachingCode = /\b(?:globalThis|eval|Function|constructor)\b/
+/** Built-ins are looked at in every so many evals even where nothing tells of a change: code that no text gives away is found late, not never. */
+const builtInsEvery = 64
 
 export class Resident implements NameTable {
   readonly session: string
@@ -120,7 +113,11 @@ export class Resident implements NameTable {
   readonly #staleNext: string[] = []
   /** Instances have moved since values were last written. */
   #hasMoved = false
-  readonly #changedDefinitions = new Set<string>()
+  /** Changes to code by name, with the definition whose code it is; `builtIns` and `globalObject` own the others. */
+  readonly #codeChanges = new Map<string, string>()
+  /** Definitions with changes that a change of the session has replaced. */
+  readonly #replacedOwners = new Set<string>()
+  #commits = 0
   /** An empty list of the realm's own. */
   #noNames: never[] | undefined
   /** Changes that were made and are not in force. */
@@ -130,9 +127,7 @@ export class Resident implements NameTable {
   >()
   #mayLinger = false
   #mayReachGlobal = false
-  #mayPatch = false
-  /** Code was seen that looks as if it changed a built-in, which only this realm has. */
-  #hasPatched = false
+  #mayReachBuiltIns = false
   #retargets = 0
 
   /** `realm` is a blank one of the checkpoint's profile. */
@@ -194,7 +189,7 @@ export class Resident implements NameTable {
 
   /** Whether code of this session has been seen that can start something which goes on by itself, timers and tool calls aside. */
   get mayGoOn(): boolean {
-    return this.#mayLinger || this.#mayReachGlobal || this.#mayPatch
+    return this.#mayLinger || this.#mayReachGlobal || this.#mayReachBuiltIns
   }
 
   /** The script of that file name, for positions in stacks. */
@@ -296,12 +291,8 @@ export class Resident implements NameTable {
     for (const name of [...removed, ...definitions.map((it) => it.name)]) this.#forget(name)
 
     // Values that refer to a definition which is another one now must be looked at again, whoever holds them.
-    const redefined = [
-      ...definitions.map((it) => it.name),
-      ...copyStrings(finished.rebuilt),
-      ...removedDefinitions,
-      ...assigned,
-    ]
+    const rebuilt = copyStrings(finished.rebuilt)
+    const redefined = [...definitions.map((it) => it.name), ...rebuilt, ...removedDefinitions, ...assigned]
     const isReferenceChanged = redefined.some((name) => this.#referenced.has(name))
     // What nested evals could reach is not looked for name by name.
     const moved = this.#moveInstances()
@@ -310,19 +301,28 @@ export class Resident implements NameTable {
     const touched = isAllTouched
       ? "all"
       : touchedBy({
-          unit,
-          definitionOf: (name) => codeOf(this.#definitions.get(name) ?? own.get(name)),
+          unit: this.#withBuiltInChanges(unit),
+          definitionOf: (name) => this.#withChanges(name, codeOf(this.#definitions.get(name) ?? own.get(name))),
           isLocal: (name) => isLocal(this.kind(name)),
           isEphemeral: (name) => this.#ephemeral.has(name),
           reachedFrom: (name) => this.#reachedFrom(name),
           isUnknown: (name) => this.#mayReachGlobal && !this.isRealmGlobal(name),
-          isChanged: (name) => this.#changedDefinitions.has(name),
           referenced: this.#referenced,
         })
-    const { plain, groups, ephemeral, late, sources } = this.#encode(touched, new Set(assigned), moved)
+    const code = this.#noteCode(touched, redefined, folded.cleared)
+    for (const name of code.removed) {
+      const owner = this.#codeChanges.get(name)!
+      this.#codeChanges.delete(name)
+      this.#forget(name)
+      if (!rebuilt.includes(owner) || own.has(owner)) continue
+      this.#stale.push(`${name} (${owner} was made again without it)`)
+    }
+    const encoded = code.set.length === 0 ? assigned : [...assigned, ...code.set]
+    const { plain, groups, ephemeral, late, sources } = this.#encode(touched, new Set(encoded), moved)
     const delta: Delta = {}
     if (assigned.length > 0) delta.set = assigned.map((name) => ({ name, readonly: this.kind(name) === "readonly" }))
-    if (removed.length > 0) delta.removed = removed.filter((name) => !removedDefinitions.includes(name))
+    const gone = [...removed.filter((name) => !removedDefinitions.includes(name)), ...code.removed]
+    if (gone.length > 0) delta.removed = gone
     if (folded.cleared) delta.cleared = true
     if (plain.length > 0) delta.plain = plain
     if (groups.length > 0) delta.groups = groups
@@ -338,8 +338,6 @@ export class Resident implements NameTable {
     if (this.#reloaded.length > 0) delta.reloaded = this.#reloaded
     this.#lostImports = []
     this.#reloaded = []
-    const realmOnly = this.#realmOnly(touched)
-    if (realmOnly.length > 0) delta.realmOnly = realmOnly
     return { delta, rejected }
   }
 
@@ -359,6 +357,7 @@ export class Resident implements NameTable {
     const flags = names.map((name) => this.kind(name) === "readonly")
     const { table, chunks } = this.realm.table(bytes)
     const problem = api.bindGroup(table, chunks, this.realm.list(names), this.realm.list(flags))
+    if (names.some(isCodeChange)) api.applyChanges()
     if (problem === undefined) return
     for (const name of names) api.lose(name, `it could not be moved to a class that was declared again: ${problem}`)
   }
@@ -444,12 +443,11 @@ export class Resident implements NameTable {
     const data = definitions.filter(({ isData }) => isData).map(({ name }) => name)
     const touched = touchedBy({
       unit,
-      definitionOf: (name) => codeOf(own.get(name) ?? this.#definitions.get(name)),
+      definitionOf: (name) => this.#withChanges(name, codeOf(own.get(name) ?? this.#definitions.get(name))),
       isLocal: (name) => isLocal(this.kind(name)),
       isEphemeral: (name) => this.#ephemeral.has(name),
       reachedFrom: (name) => this.#reachedFrom(name),
       isUnknown: (name) => this.#mayReachGlobal && !this.isRealmGlobal(name),
-      isChanged: (name) => this.#changedDefinitions.has(name),
       referenced: this.#referenced,
     })
     const locals = touched === "all" ? copyStrings(api.locals()) : [...touched.locals]
@@ -492,6 +490,9 @@ export class Resident implements NameTable {
       for (const name of removed) this.#forget(name)
       for (const { name } of definitions) this.#forget(name)
       for (const name of removed) this.#definitions.delete(name)
+      for (const owner of this.#codeChanges.values()) {
+        if (removed.includes(owner) || definitions.some(({ name }) => name === owner)) this.#replacedOwners.add(owner)
+      }
       for (const record of definitions) {
         const compiled = known?.own.get(record.name)
         const facts = compiled ?? { reads: record.dependencies, readsWhenMade: [], hasPrivateNames: false }
@@ -616,10 +617,9 @@ export class Resident implements NameTable {
   // Inside
 
   #look(source: string): void {
-    this.#mayLinger ||= lingeringCode.test(source)
-    this.#mayReachGlobal ||= globalReachingCode.test(source)
-    this.#mayPatch ||= patchingCode.test(source)
-    this.#hasPatched ||= builtinAssignment.test(source)
+    this.#mayLinger ||= mayLinger(source)
+    this.#mayReachGlobal ||= mayReachGlobal(source)
+    this.#mayReachBuiltIns ||= mayReachBuiltIns(source)
   }
 
   /** The unit as the realm has it. One without definitions keeps no state, so a repeated submission finds it made already. */
@@ -699,10 +699,16 @@ export class Resident implements NameTable {
       this.#encoded.set(name, { names: [name], print: printOfPrimitive(value) })
     }
     for (const group of checkpoint.groups) this.#bindGroup(group, (name) => readonly.get(name) ?? false)
-    for (const { name, reason } of checkpoint.lost) api.lose(name, reason)
+    for (const { name, reason } of checkpoint.lost) if (!isCodeChange(name)) api.lose(name, reason)
     // What a definition reads when it is made may be a local.
     if (failed !== undefined && this.#buildDefinitions(checkpoint) !== undefined) {
       this.#loseDefinitions(failed.kept, failed.problem)
+    }
+    this.#lostImports.push(...copyStrings(api.applyChanges()))
+    for (const name of copyStrings(api.changeNames())) this.#codeChanges.set(name, api.changeOwner(name))
+    for (const owner of this.#codeChanges.values()) {
+      this.#mayReachBuiltIns ||= owner === builtIns
+      this.#mayReachGlobal ||= owner === globalObject
     }
     for (const which of ["value", "error"] as const) {
       const bytes = which === "value" ? checkpoint.lastValue : checkpoint.lastError
@@ -721,7 +727,12 @@ export class Resident implements NameTable {
     const { api } = this.realm
     const { table, chunks } = this.realm.table(bytes)
     const problem = api.bindGroup(table, chunks, this.realm.list(names), this.realm.list(names.map(isReadonly)))
-    if (problem !== undefined) for (const name of names) api.lose(name, `its bytes could not be read back: ${problem}`)
+    if (problem !== undefined) {
+      for (const name of names) {
+        if (isCodeChange(name)) this.#lostImports.push(name)
+        else api.lose(name, `its bytes could not be read back: ${problem}`)
+      }
+    }
     const print = fingerprint(bytes)
     for (const name of names) this.#encoded.set(name, { names, print, sources })
   }
@@ -920,7 +931,7 @@ export class Resident implements NameTable {
 
   /** Touched locals with all that share a group with them; every local when anything may have changed. */
   #namesToEncode(touched: Touched | "all", assigned: ReadonlySet<string>): Iterable<string> {
-    if (touched === "all" || this.#mayLinger || this.#mayPatch) return copyStrings(this.realm.api.locals())
+    if (touched === "all" || this.#mayLinger) return copyStrings(this.realm.api.locals())
     const wanted = new Set(assigned)
     for (const name of touched.locals) {
       for (const member of this.#encoded.get(name)?.names ?? [name]) wanted.add(member)
@@ -928,22 +939,54 @@ export class Resident implements NameTable {
     return wanted
   }
 
-  /** Properties of the global object, and definitions with data that their source does not make. */
-  #realmOnly(touched: Touched | "all"): string[] {
-    const asked =
-      touched === "all" || this.#mayLinger || this.#mayPatch ? [...this.#definitions.keys()] : touched.definitions
-    if (asked.length > 0) {
-      for (const name of asked) this.#changedDefinitions.delete(name)
-      for (const name of copyStrings(this.realm.api.changedDefinitions(this.realm.list(asked))))
-        this.#changedDefinitions.add(name)
-    }
-    const changes = this.#hasPatched ? ["changes to built-ins"] : []
-    const globals = this.#mayReachGlobal ? this.realm.changedGlobals().map((name) => `globalThis.${name}`) : []
-    return [
-      ...changes,
-      ...globals,
-      ...Array.from(this.#changedDefinitions, (name) => `${name} (data put on the definition)`),
-    ]
+  /** Built-ins are reached without a name of the session: what was changed about them is part of every eval. */
+  #withBuiltInChanges(
+    unit: Compiled["unit"],
+  ): Pick<Compiled["unit"], "mentions" | "usesDirectEval" | "mentionsGlobalThis"> {
+    const names: string[] = []
+    for (const [name, owner] of this.#codeChanges) if (owner === builtIns || owner === globalObject) names.push(name)
+    if (names.length === 0) return unit
+    const { usesDirectEval, mentionsGlobalThis, mentions } = unit
+    return { usesDirectEval, mentionsGlobalThis, mentions: [...mentions, ...names] }
+  }
+
+  /** A definition's code also reaches what was put on it. */
+  #withChanges(name: string, definition: Definition | undefined): { reads: readonly string[] } | undefined {
+    if (definition === undefined || this.#codeChanges.size === 0) return definition
+    const names: string[] = []
+    for (const [change, owner] of this.#codeChanges) if (owner === name) names.push(change)
+    return names.length === 0 ? definition : { reads: [...definition.reads, ...names] }
+  }
+
+  /** Looks for changes to built-ins and definitions where the eval may have made some; gives the names of those that must be written. */
+  #noteCode(
+    touched: Touched | "all",
+    redefined: readonly string[],
+    isCleared: boolean,
+  ): { set: string[]; removed: string[] } {
+    const { api } = this.realm
+    const changes = this.#codeChanges
+    const asked = new Set(touched === "all" || this.#mayLinger ? this.#definitions.keys() : touched.definitions)
+    if (changes.size > 0) for (const name of redefined) asked.add(name)
+    for (const owner of this.#replacedOwners) asked.add(owner)
+    this.#replacedOwners.clear()
+    if (isCleared) for (const owner of changes.values()) asked.add(owner)
+    const owners = new Set(changes.values())
+    this.#commits += 1
+    const withBuiltIns =
+      this.#mayReachBuiltIns || api.holdsBuiltIn() || owners.has(builtIns) || this.#commits % builtInsEvery === 0
+    const withGlobals = this.#mayReachGlobal || owners.has(globalObject)
+    if (asked.size === 0 && !withBuiltIns && !withGlobals) return { set: [], removed: [] }
+    const globals = withGlobals ? this.realm.changedGlobals() : []
+    const noted = api.noteChanges(
+      this.realm.list([...asked]),
+      withBuiltIns,
+      withGlobals ? this.realm.list(globals) : undefined,
+    )
+    for (const name of copyStrings(noted.set)) changes.set(name, api.changeOwner(name))
+    const removed = copyStrings(noted.removed)
+    const set = isCleared ? [...changes.keys()].filter((name) => !removed.includes(name)) : copyStrings(noted.set)
+    return { set, removed }
   }
 
   #noteReferenced(): void {

@@ -19,8 +19,6 @@ export interface TouchedQuestion {
   reachedFrom(name: string): readonly string[]
   /** A name that is no binding and may be a property that code put on the global object. */
   isUnknown(name: string): boolean
-  /** A definition that holds data which its source did not make. */
-  isChanged(name: string): boolean
   /** Definitions that encoded values refer to. */
   readonly referenced: ReadonlySet<string>
 }
@@ -45,7 +43,6 @@ export function touchedBy(question: TouchedQuestion): Touched | "all" {
     if (name === "_" || name === "_error" || question.isEphemeral(name)) return "all"
     const definition = question.definitionOf(name)
     if (definition !== undefined) {
-      if (question.isChanged(name)) return "all"
       definitions.push(name)
       for (const read of definition.reads) open.push(read)
     } else if (question.isLocal(name)) {

@@ -2,6 +2,7 @@
 //
 // The answer never waits for the session that is read: its committed state lies in this process. Values go as the bytes that were
 // committed; the realm that asked decodes them, and says there when part of a value means nothing outside its session.
+import { isCodeChange } from "../wire/code-changes.ts"
 import type { SyncAnswer } from "../host/host.ts"
 import type { SessionState } from "../session/state.ts"
 import { packPlainValue } from "../wire/values/pack.ts"
@@ -34,7 +35,7 @@ export function refusal(kind: string, message: string): SyncAnswer {
  * the group it is of, at version 12.
  */
 export function readCommitted(state: SessionState, key: string, known: number, versions: Versions): SyncAnswer {
-  const local = state.locals.get(key)
+  const local = isCodeChange(key) ? undefined : state.locals.get(key)
   if (local === undefined) {
     if (!state.definitions.has(key)) return answer("n")
     return refusal("value_not_transferable", `'${key}' is a definition of another session: code does not leave it.`)
@@ -51,9 +52,9 @@ export function readCommitted(state: SessionState, key: string, known: number, v
 }
 
 export function committedKeys(state: SessionState): string[] {
-  return [...new Set([...state.locals.keys(), ...state.definitions.keys()])]
+  return [...new Set([...state.locals.keys(), ...state.definitions.keys()])].filter((name) => !isCodeChange(name))
 }
 
 export function isCommitted(state: SessionState, key: string): boolean {
-  return state.locals.has(key) || state.definitions.has(key)
+  return (state.locals.has(key) && !isCodeChange(key)) || state.definitions.has(key)
 }

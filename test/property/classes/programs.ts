@@ -3,7 +3,7 @@
 //
 // A script has two texts: what a session gets, and what says the same to an engine, which has no moving of instances. `all` holds every instance, so
 // that the engine's text can move them itself.
-import { randomFrom } from "../language/programs.ts"
+import { randomFrom } from "../language/texts.ts"
 
 export interface Script {
   ours: string

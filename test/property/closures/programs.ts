@@ -2,7 +2,7 @@
 //
 // Every function takes a number and gives one. A function calls at most one other, made before it, so every call ends; what it does besides
 // is read and change the variables around it. A program is a list of scripts; the last value of each is a number or a list of numbers.
-import { randomFrom } from "../language/programs.ts"
+import { randomFrom } from "../language/texts.ts"
 
 interface Scope {
   /** Variables that hold numbers and may be assigned. */

@@ -4,7 +4,7 @@
 import vm from "node:vm"
 import { expect, test } from "vitest"
 import { ResidentSession } from "../../resident.ts"
-import { randomFrom } from "../language/programs.ts"
+import { randomFrom } from "../language/texts.ts"
 import { ClosurePrograms } from "./programs.ts"
 
 const count = Number(process.env["PROGRAMS"] ?? 80)

@@ -1,67 +1,63 @@
 // Random programs for comparing our language with the engine's own.
 //
-// A program is a list of top-level statements; text between the marks U+0001 and U+0002 is TypeScript that the engine's version leaves
-// out. Names are only used after their declaration, and names of functions and classes are never assigned, so that a program means the
-// same whole and cut into consecutive evals; with `wild` anything may come in any order. Every function and turn of a loop pays a unit of fuel,
-// so every program ends. The grammar: declarations with every keyword and pattern, functions of every kind, classes with fields, accessors, private
-// names and static blocks, all loops with labels, `switch`, `try`, destructuring, compound and logical assignment, `typeof` of unknown
-// names, optional calls, tagged templates, spread, getters, generators.
+// A program is a list of top-level statements. Text between the marks U+0001 and U+0002 are types, which only we get; text between U+0003 and U+0004
+// is for the engine alone, between U+0005 and U+0006 for us alone. Names are only used after their declaration, and names of
+// functions and classes are never assigned, so that a program means the same whole and cut into consecutive evals; with `wild` anything may
+// come in any order. Every function and turn of a loop pays a unit of fuel, so every program ends.
+//
+// The grammar, as `grammar` counts it: declarations with every keyword and pattern (holes, rest, defaults, nesting), functions and arrows of every kind,
+// closures, classes with fields, accessors, private names, `super` and static blocks, all loops with labels, `switch`, `try`, destructuring
+// assignment, compound and logical assignment, `typeof` of unknown names, optional calls, tagged templates, spread, getters, generators; on request
+// `await` in every place that has it (`for await`, async functions, arrows and generators) and names that are declared again, with another keyword or as another kind.
+//
+// A name that is declared again is assigned in the engine's text, which is what it means for everything that does not copy the value of a definition when it is
+// made; so functions and classes that are declared again are only called, and have names of their own.
 
-/** A small generator of numbers with a seed (mulberry32). */
-export function randomFrom(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296
-  }
-}
+import { randomFrom } from "./texts.ts"
+
+/** Constructs whose share is reported. */
+export const grammar = [
+  "redeclaration",
+  "change of kind",
+  "await",
+  "for await",
+  "async function",
+  "class",
+  "subclass",
+  "private name",
+  "super",
+  "closure",
+  "loop",
+  "label",
+  "switch",
+  "try",
+  "pattern",
+  "generator",
+  "getter",
+  "template",
+] as const
+
+export type Construct = (typeof grammar)[number]
 
 export interface Program {
   statements: string[]
+  constructs: ReadonlySet<Construct>
+  /** Indices of statements that must begin an eval of their own, and of those that must also end it. */
+  begins: ReadonlySet<number>
+  stands: ReadonlySet<number>
+  /** What it has declared at its top. */
+  names: readonly string[]
 }
 
-/** The text for the engine: without types. */
-export function plain(text: string): string {
-  // eslint-disable-next-line no-control-regex
-  return text.replace(/\u0001[^\u0001\u0002]*\u0002/g, "")
+export interface GeneratorOptions {
+  readonly wild?: boolean
+  readonly awaits?: boolean
+  readonly redeclares?: boolean
 }
-
-/** The text for us: with types. */
-export function typed(text: string): string {
-  // eslint-disable-next-line no-control-regex
-  return text.replace(/[\u0001\u0002]/g, "")
-}
-
-/** What programs may call: `log`, `tick` (fuel), `id`, `tag` and `show` (a value as text). */
-export const prelude = `
-Function.prototype.toString = function toString() { return "code" }
-globalThis.logged = []
-globalThis.show = function show(value, depth = 0) {
-  if (typeof value === "function") return "f:" + (Object.hasOwn(value, "name") && typeof value.name === "string" ? value.name : "?") + "/" + value.length
-  if (typeof value === "symbol" || typeof value === "bigint") return String(value)
-  if (typeof value !== "object" || value === null) return Object.is(value, -0) ? "-0" : typeof value === "string" ? JSON.stringify(value) : String(value)
-  if (depth > 3) return "…"
-  if (value instanceof Error) return "error:" + value.name
-  const parts = []
-  for (const key of Reflect.ownKeys(value)) {
-    if (Array.isArray(value) && key === "length") { parts.push("#" + value.length); continue }
-    const { get, value: held } = Object.getOwnPropertyDescriptor(value, key)
-    parts.push(String(key) + ":" + (get ? "get" : show(held, depth + 1)))
-  }
-  return (Array.isArray(value) ? "[" : "{") + parts.join(",") + "}"
-}
-globalThis.log = function log(...values) { if (logged.length < 300) logged.push(values.map((v) => show(v)).join(" ")); return values[0] }
-globalThis.fuel = 400
-globalThis.tick = function tick() { if (--fuel < 0) throw new RangeError("fuel") }
-globalThis.id = function id(x) { return x }
-globalThis.tag = function tag(strings, ...values) { return strings.raw.join("|") + values.map((v) => show(v)).join("&") + String(this) }
-`
 
 interface Variable {
   name: string
-  kind: "let" | "const" | "var" | "function" | "class"
+  kind: "let" | "const" | "var" | "function" | "class" | "async" | "called"
 }
 
 export class Generator {
@@ -74,22 +70,86 @@ export class Generator {
   #labels: string[] = []
   #functions = 0
   #budget = 0
+  /** Whether `await` may stand here. */
+  #isAsync: boolean
+  readonly #awaits: boolean
+  readonly #redeclares: boolean
+  readonly #constructs = new Set<Construct>()
+  readonly #assigned = new Set<string>()
 
-  constructor(seed: number, wild = false) {
+  constructor(seed: number, { wild = false, awaits = false, redeclares = false }: GeneratorOptions = {}) {
     this.#random = randomFrom(seed)
     this.#wild = wild
+    this.#isAsync = awaits
+    this.#awaits = awaits
+    this.#redeclares = redeclares
   }
 
   program(): Program {
     const statements: string[] = []
+    const begins = new Set<number>()
+    const stands = new Set<number>()
     const count = 2 + this.#below(7)
     for (let index = 0; index < count; index++) {
       this.#budget = 9
-      statements.push(this.#statement(3))
+      const again = this.#redeclares && index > 0 && this.#chance(0.45) ? this.#again() : undefined
+      if (again !== undefined) {
+        begins.add(statements.length)
+        if (again.isAlone) stands.add(statements.length)
+      }
+      statements.push(again?.text ?? this.#statement(3))
     }
     const names = this.#scopes[0]!.map(({ name }) => name)
     if (this.#random() < 0.8) statements.push(`[${names.join(", ")}]`)
-    return { statements }
+    return { statements, constructs: this.#constructs, begins, stands, names }
+  }
+
+  #uses(construct: Construct): void {
+    this.#constructs.add(construct)
+  }
+
+  /** A name declared again. Definitions are in force from the next eval on for what was made before, so they stand alone. */
+  #again(): { text: string; isAlone: boolean } | undefined {
+    const isCalled = this.#chance(0.5)
+    const known = this.#scopes[0]!.filter(({ kind }) =>
+      isCalled ? kind === "called" : kind === "let" || kind === "var",
+    )
+    if (isCalled) {
+      const isClass = this.#chance(0.3)
+      const text = (name: string): string =>
+        isClass ? `class ${name} ${this.#classBody(1)}` : `function ${name}${this.#functionRest(2)}`
+      if (known.length > 0 && this.#chance(0.7)) {
+        const { name } = this.#pick(known)
+        this.#uses("redeclaration")
+        return { text: `\u0003${name} = \u0004${text(name)}\u0003;\u0004`, isAlone: true }
+      }
+      const name = `r${++this.#counter}`
+      const declared = text(name)
+      this.#declare(name, "called")
+      return { text: declared, isAlone: true }
+    }
+    if (known.length === 0) return undefined
+    this.#uses("redeclaration")
+    const variable = this.#pick(known)
+    const { name } = variable
+    // A definition cannot be assigned, neither by what is there already.
+    if (this.#chance(0.5) && !this.#assigned.has(name)) {
+      this.#uses("change of kind")
+      variable.kind = "function"
+      return { text: `\u0003${name} = \u0004function ${name}${this.#functionRest(2)}\u0003;\u0004`, isAlone: true }
+    }
+    // A name declared with `let` is in its dead zone meanwhile.
+    if (this.#chance(0.3))
+      return { text: `\u0005let \u0006${name} = ${this.#pick(["1", '"s"', "[2]"])};`, isAlone: false }
+    const keyword = "var"
+    if (this.#chance(0.3)) {
+      const pattern = this.#pick([`[${name} = 1]`, `{ a: ${name} }`, `[, ...${name}]`])
+      return {
+        text: `\u0005${keyword} \u0006\u0003;(\u0004${pattern} = ${this.#iterable()}\u0003)\u0004;`,
+        isAlone: false,
+      }
+    }
+    return { text: `\u0005${keyword} \u0006${name} = ${this.#expression(2)};`, isAlone: false }
   }
 
   #below(limit: number): number {
@@ -116,7 +176,9 @@ export class Generator {
 
   #visible(kinds?: readonly Variable["kind"][]): Variable[] {
     const all = this.#scopes.flat()
-    return kinds === undefined ? all : all.filter(({ kind }) => kinds.includes(kind))
+    return all.filter(({ kind }) =>
+      kinds === undefined ? kind !== "async" && kind !== "called" : kinds.includes(kind),
+    )
   }
 
   #name(): string {
@@ -131,7 +193,19 @@ export class Generator {
       const constants = this.#visible(["const"])
       if (constants.length > 0) return this.#pick(constants).name
     }
-    return visible.length === 0 ? undefined : this.#pick(visible).name
+    if (visible.length === 0) return undefined
+    const { name } = this.#pick(visible)
+    this.#assigned.add(name)
+    return name
+  }
+
+  /** Where a function begins that is not async. */
+  #withoutAwait<T>(make: () => T): T {
+    const outer = this.#isAsync
+    this.#isAsync = false
+    const made = make()
+    this.#isAsync = outer
+    return made
   }
 
   #scoped<T>(make: () => T): T {
@@ -202,6 +276,7 @@ export class Generator {
       case 9:
         return this.#forLoop(depth)
       case 10:
+      case 20:
         return this.#forEach(depth)
       case 11:
         return this.#while(depth)
@@ -252,6 +327,7 @@ export class Generator {
   }
 
   #pattern(depth: number, names: string[]): string {
+    this.#uses("pattern")
     const target = (): string => {
       if (depth > 0 && this.#chance(0.2)) return `${this.#pattern(depth - 1, names)} = ${this.#iterable()}`
       const name = this.#fresh("let")
@@ -314,14 +390,17 @@ export class Generator {
   }
 
   /** Parameters and body of a function; loops and labels outside do not reach in. */
-  #functionRest(depth: number, between = " "): string {
+  #functionRest(depth: number, between = " ", isAsync = false): string {
     return this.#scoped(() => {
-      const outer = { loops: this.#loops, switches: this.#switches, labels: this.#labels }
+      this.#uses("closure")
+      const outer = { loops: this.#loops, switches: this.#switches, labels: this.#labels, isAsync: this.#isAsync }
+      this.#isAsync = false
       this.#loops = 0
       this.#switches = 0
       this.#labels = []
       this.#functions += 1
       const parameters = this.#parameters()
+      this.#isAsync = isAsync
       const body = this.#block(depth - 1, "tick();")
       const result = this.#chance(0.7)
         ? body.replace(/\}$/, `; return ${this.#chance(0.8) ? this.#expression(1) : ""} }`)
@@ -330,21 +409,41 @@ export class Generator {
       this.#loops = outer.loops
       this.#switches = outer.switches
       this.#labels = outer.labels
+      this.#isAsync = outer.isAsync
       return `(${parameters})${this.#chance(0.15) ? "\u0001: any\u0002" : ""}${between}${result}`
     })
   }
 
   #function(depth: number): string {
     const name = this.#fresh("function")
+    if (this.#awaits && this.#chance(0.4)) return this.#asyncFunction(name, depth)
     const star = this.#chance(0.12) ? "*" : ""
+    if (star !== "") this.#uses("generator")
     const generics = this.#chance(0.1) ? "\u0001<T>\u0002" : ""
     const text = `function${star} ${name}${generics}${this.#functionRest(depth)}`
     this.#declare(name, "function")
     return text
   }
 
-  #classBody(depth: number): string {
+  #asyncFunction(name: string, depth: number): string {
+    this.#uses("async function")
+    const text = `async function ${name}${this.#functionRest(depth, " ", true)}`
+    this.#declare(name, "async")
+    return text
+  }
+
+  #classBody(depth: number, isDerived = false): string {
+    this.#uses("class")
+    const outer = this.#isAsync
+    this.#isAsync = false
+    const text = this.#members(depth, isDerived)
+    this.#isAsync = outer
+    return text
+  }
+
+  #members(depth: number, isDerived: boolean): string {
     const members: string[] = []
+    if (isDerived) this.#uses("subclass")
     const count = 1 + this.#below(4)
     for (let index = 0; index < count; index++) {
       members.push(
@@ -354,7 +453,21 @@ export class Generator {
           () => `get g() { tick(); return ${this.#expression(1)} }`,
           () => `\u0001readonly \u0002x${index}${this.#type()} = ${this.#expression(1)};`,
           () => `static y${index} = ${this.#expression(1)};`,
-          () => `#p${index} = ${this.#expression(1)}; q${index}() { return this.#p${index} }`,
+          () => {
+            this.#uses("private name")
+            return this.#pick([
+              () => `#p${index} = ${this.#expression(1)}; q${index}() { return this.#p${index} }`,
+              () => `#p${index} = 1; q${index}() { tick(); return (v) => [this.#p${index}++, v] }`,
+              () => `static #p${index} = ${this.#expression(1)}; static s${index}() { return this.#p${index} }`,
+              () => `#p${index}(v) { tick(); return v } q${index}(v) { return [1].map((w) => this.#p${index}(w)) }`,
+            ])()
+          },
+          () => {
+            this.#uses("super")
+            return isDerived && this.#chance(0.5)
+              ? `constructor(v) { super(v); tick(); this.k${index} = () => super.m?.(v) }`
+              : `u${index}(v) { tick(); return this.#has(super.m) ? super.toString.length : v } #has(v) { return typeof v }`
+          },
           () => `static { log(${this.#expression(1)}) }`,
           () =>
             `[${this.#pick(['"k"', "Symbol.iterator", this.#expression(1)])}]() { tick(); return [][Symbol.iterator]() }`,
@@ -362,19 +475,37 @@ export class Generator {
         ])(),
       )
     }
-    return this.#braces(members.join("\n"))
+    // One constructor, and one declaration of each private name.
+    const once = members.filter(
+      (text, at) => !isRepeated(members, at, "constructor(") && !isRepeated(members, at, "#has("),
+    )
+    return this.#braces(once.join("\n"))
+
+    function isRepeated(all: readonly string[], at: number, part: string): boolean {
+      return all[at]!.includes(part) && all.slice(0, at).some((each) => each.includes(part))
+    }
   }
 
   #class(depth: number): string {
     const classes = this.#visible(["class"])
     const heritage = classes.length > 0 && this.#chance(0.5) ? ` extends ${this.#pick(classes).name}` : ""
     const name = this.#fresh("class")
-    const text = `class ${name}${heritage} ${this.#classBody(depth)}`
+    const text = `class ${name}${heritage} ${this.#classBody(depth, heritage !== "")}`
     this.#declare(name, "class")
     return text
   }
 
+  #classExpression(depth: number): string {
+    const name = this.#chance(0.3) ? this.#fresh("class") : ""
+    const classes = this.#visible(["class"])
+    const heritage = this.#chance(0.4)
+      ? ` extends ${classes.length > 0 ? this.#pick(classes).name : `(class ${this.#classBody(1)})`}`
+      : ""
+    return `(class ${name}${heritage} ${this.#classBody(depth, heritage !== "")})`
+  }
+
   #loop(depth: number): string {
+    this.#uses("loop")
     this.#loops += 1
     const body = this.#chance(0.85) ? this.#block(depth, "tick();") : `tick(), ${this.#simple()}`
     this.#loops -= 1
@@ -394,6 +525,15 @@ export class Generator {
     return this.#scoped(() => {
       const isIn = this.#chance(0.3)
       const source = isIn ? `{ a: 1, b: ${this.#expression(1)} }` : `[${this.#expression(1)}, ${this.#expression(1)}]`
+      if (!isIn && this.#isAsync && this.#chance(0.7)) {
+        this.#uses("for await")
+        const name = this.#fresh("let")
+        this.#declare(name, "let")
+        const items = this.#chance(0.5)
+          ? source
+          : `(async function* () { tick(); yield ${this.#leaf()}; yield* ${source} })()`
+        return `for await (const ${name} of ${items}) ${this.#loop(depth)}`
+      }
       const target = this.#chance(0.25) ? this.#target() : undefined
       if (target !== undefined) return `for (${target} ${isIn ? "in" : "of"} ${source}) ${this.#loop(depth)}`
       const name = this.#fresh("let")
@@ -416,6 +556,7 @@ export class Generator {
 
   #switch(): string {
     this.#switches += 1
+    this.#uses("switch")
     const text = this.#scoped(() => {
       const cases: string[] = []
       const count = 1 + this.#below(3)
@@ -437,6 +578,7 @@ export class Generator {
   }
 
   #try(depth: number): string {
+    this.#uses("try")
     const block = this.#block(depth)
     const handler = this.#chance(0.8)
       ? this.#scoped(() => {
@@ -457,6 +599,7 @@ export class Generator {
 
   #labelled(depth: number): string {
     const label = `l${++this.#counter}`
+    this.#uses("label")
     this.#labels.push(label)
     const text = this.#chance(0.5) ? this.#block(depth) : this.#forLoop(depth)
     this.#labels = this.#labels.filter((each) => each !== label)
@@ -478,6 +621,11 @@ export class Generator {
 
   #bareExpression(depth: number): string {
     if (depth <= 0 || --this.#budget < -14) return this.#leaf()
+    if (this.#isAsync && this.#chance(0.15)) return this.#await(depth)
+    if (this.#redeclares && this.#chance(0.12)) {
+      const called = this.#visible(["called"])
+      if (called.length > 0) return `called(() => ${this.#pick(called).name}, ${this.#expression(depth - 1)})`
+    }
     const inner = (): string => this.#expression(depth - 1)
     switch (this.#below(34)) {
       case 0:
@@ -516,10 +664,11 @@ export class Generator {
       case 15:
         return `(function${this.#chance(0.3) ? ` ${this.#fresh("let")}` : ""}${this.#functionRest(depth)})`
       case 16:
-        return `(class ${this.#chance(0.3) ? this.#fresh("class") : ""} ${this.#classBody(depth)})`
+        return this.#classExpression(depth)
       case 17:
         return `\`a\${${inner()}}b\``
       case 18:
+        this.#uses("template")
         return `tag\`x\${${inner()}}y\``
       case 19:
         return `${this.#name()}?.${this.#pick(["a", "m?.()", "[0]", "length"])}`
@@ -530,7 +679,8 @@ export class Generator {
         return classes.length === 0 ? inner() : `new ${this.#pick(classes).name}(${inner()})`
       }
       case 22:
-        return `[...(function* () { tick(); yield ${inner()}; yield* [${inner()}] })()]`
+        this.#uses("generator")
+        return `[...(function* () { tick(); yield ${this.#withoutAwait(inner)}; yield* [${this.#withoutAwait(inner)}] })()]`
       case 23:
         return `log(${inner()})`
       case 24:
@@ -544,6 +694,36 @@ export class Generator {
       default:
         return this.#leaf()
     }
+  }
+
+  #await(depth: number): string {
+    this.#uses("await")
+    const inner = (): string => this.#expression(depth - 1)
+    const functions = this.#visible(["async"])
+    switch (this.#below(functions.length > 0 ? 5 : 3)) {
+      case 0:
+        return `(await ${inner()})`
+      case 1:
+        return `(await Promise.resolve(${inner()}))`
+      case 2:
+        return `(await (${this.#asyncArrow(depth)})(${inner()}))`
+      default:
+        return `(await ${this.#pick(functions).name}(${inner()}))`
+    }
+  }
+
+  #asyncArrow(depth: number): string {
+    this.#uses("async function")
+    return this.#scoped(() => {
+      if (depth > 1 && this.#chance(0.5)) return `async ${this.#functionRest(depth, " => ", true)}`
+      const name = this.#fresh("let")
+      this.#declare(name, "let")
+      const outer = this.#isAsync
+      this.#isAsync = true
+      const text = `async (${name}) => (tick(), ${this.#expression(Math.max(0, depth - 1))})`
+      this.#isAsync = outer
+      return text
+    })
   }
 
   #leaf(): string {
@@ -579,7 +759,10 @@ export class Generator {
           () => `a: ${this.#expression(depth - 1)}`,
           () => `b: ${this.#arrow(depth - 1)}`,
           () => `m${this.#functionRest(depth - 1)}`,
-          () => `get g() { tick(); return ${this.#expression(1)} }`,
+          () => {
+            this.#uses("getter")
+            return `get g() { tick(); return ${this.#withoutAwait(() => this.#expression(1))} }`
+          },
           () => `...${this.#object(0).replace(/^\(|\)$/g, "")}`,
           () => `[${this.#expression(1)}]: ${this.#expression(depth - 1)}`,
         ])(),
@@ -594,7 +777,7 @@ export class Generator {
       if (depth > 1 && this.#chance(0.4)) return this.#functionRest(depth, " => ")
       const name = this.#fresh("let")
       this.#declare(name, "let")
-      return `${this.#chance(0.3) ? `(${name}${this.#type()})` : name} => (tick(), ${this.#expression(Math.max(0, depth - 1))})`
+      return `${this.#chance(0.3) ? `(${name}${this.#type()})` : name} => (tick(), ${this.#withoutAwait(() => this.#expression(Math.max(0, depth - 1)))})`
     })
     return isCalled ? `(${text})(${this.#leaf()})` : text
   }

@@ -9,7 +9,6 @@ interface World {
   ephemeral?: string[]
   referenced?: string[]
   reached?: Record<string, string[]>
-  changed?: string[]
   unknown?: string[]
   usesDirectEval?: boolean
   mentionsGlobalThis?: boolean
@@ -28,7 +27,6 @@ function touched(mentions: string[], world: World): string[] | "all" {
     isEphemeral: (name) => ephemeral.includes(name),
     reachedFrom: (name) => world.reached?.[name] ?? [],
     isUnknown: (name) => world.unknown?.includes(name) === true,
-    isChanged: (name) => world.changed?.includes(name) === true,
     referenced: new Set(referenced),
   }
   const found = touchedBy(question)
@@ -74,7 +72,6 @@ describe("touched", () => {
   })
 
   test("a definition with data of its own, or a name that may be the global object's, may lead anywhere", () => {
-    expect(touched(["d"], { locals: ["a"], definitions: { d: [] }, changed: ["d"] })).toBe("all")
     expect(touched(["hook"], { locals: ["a"], unknown: ["hook"] })).toBe("all")
   })
 

@@ -1,0 +1,38 @@
+// What a text may do that names and values do not show, told from the text and on the safe side: a word too many costs time, not truth.
+
+// Code that may go on after its eval has ended, or start something that does. Without any of these words nothing of an eval can run
+// later, since its timers are cancelled; with one, any later commit may contain its work, so every later commit encodes everything.
+const lingeringCode = /\b(?:async|await|then|Promise|queueMicrotask|FinalizationRegistry|import|WebAssembly|\w*Async)\b/
+
+// Ways to the global object. Listing its properties takes as long as a short eval, so it is done only once one of these was seen.
+const globalReachingCode = /\b(?:globalThis|eval|Function)\b|\.\s*constructor\b|["'`]constructor["'`]/
+
+// Ways to built-ins as objects: to a prototype, or to a built-in that is more than called, constructed with or read from. A value that
+// holds one is seen when it is encoded.
+const prototypeWords =
+  /\b(?:prototype|__proto__|__defineGetter__|__defineSetter__|getPrototypeOf|setPrototypeOf|globalThis|eval|Function)\b|\.\s*constructor\b|["'`]constructor["'`]/
+/** What may follow: properties that are not assigned, a call, type arguments. */
+const assignment = String.raw`(?:[-+*/%&|^]|\*\*|<<|>>>?|&&|\|\||\?\?)?=(?![=>])|\+\+|--`
+const properties = String.raw`\.\s*[\w$]+(?![\w$])(?:\s*\.\s*[\w$]+(?![\w$]))*(?!\s*(?:[.[]|${assignment}))`
+const plainUse = String.raw`(?!\s*(?:${properties}|\?\.|\(|<|\[\s*\]))`
+const namespaceUse = new RegExp(
+  String.raw`\bdelete\s+[A-Z]|(?<![\w$.])(?:Math|JSON|Reflect|Atomics|Intl|console|performance|crypto)\b${plainUse}`,
+)
+const classUse = new RegExp(
+  String.raw`(?<![\w$.]|\b(?:new|instanceof|extends|as|is|typeof|keyof)\s+|[:<|&]\s*)(?:Object|Array|String|Number|Boolean|BigInt|Symbol|Map|Set|WeakMap|WeakSet|WeakRef|Promise|Proxy|RegExp|Date|DataView|\w*Error|\w*ArrayBuffer|\w+Array|URL|URLSearchParams|Text(?:En|De)coder|Abort(?:Controller|Signal))\b${plainUse}`,
+)
+/** The usual way to pass one: nothing changes it there. */
+const conversions = /\(\s*(?:Number|Boolean|String|BigInt)\s*\)/g
+
+export function mayLinger(source: string): boolean {
+  return lingeringCode.test(source)
+}
+
+export function mayReachGlobal(source: string): boolean {
+  return globalReachingCode.test(source)
+}
+
+export function mayReachBuiltIns(source: string): boolean {
+  if (prototypeWords.test(source) || namespaceUse.test(source)) return true
+  return classUse.test(source) && classUse.test(source.replace(conversions, "()"))
+}

@@ -1,0 +1,4 @@
+// See `compare.ts`.
+import { testPrograms } from "./compare.ts"
+
+testPrograms(1)
