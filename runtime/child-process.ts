@@ -14,12 +14,16 @@ export function spawnEntry(
   flags: readonly string[],
   argument: unknown,
   variables: Readonly<Record<string, string>> = {},
+  /** A command that runs the rest. */
+  wrapper: readonly string[] = [],
 ): ChildProcess {
   const env: Record<string, string> = { ...variables }
   for (const name of inheritedVariables) if (process.env[name] !== undefined) env[name] = process.env[name]
+  const own = [process.execPath, ...flags, ...entryFlags, entryPath(entry), JSON.stringify(argument)]
+  const [command, ...args] = [...wrapper, ...own]
   return spawn(
-    process.execPath,
-    [...flags, ...entryFlags, entryPath(entry), JSON.stringify(argument)],
+    command!,
+    args,
     // A process group of its own: a terminal's Ctrl-C must not reach it.
     { detached: true, env, stdio: ["ignore", "ignore", "pipe", "pipe"] },
   )
