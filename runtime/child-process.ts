@@ -29,6 +29,22 @@ export function spawnEntry(
   )
 }
 
+/** Runs a command to its end, with nothing of this process's environment; gives why it failed, or `undefined` when it did not. */
+export function tryCommand(command: string, args: readonly string[], timeoutMs: number): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { stdio: ["ignore", "ignore", "pipe"], timeout: timeoutMs, env: {} })
+    let words = ""
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      words = (words + text).slice(0, 500)
+    })
+    child.on("error", (error) => resolve(error.message))
+    child.on("close", (code, signal) => {
+      if (code === 0) resolve(undefined)
+      else resolve(words.trim() || `${command} ended with ${signal ?? `code ${code}`}`)
+    })
+  })
+}
+
 /** Ends a child that was spawned here with everything it has started itself. */
 export function killChild({ pid }: ChildProcess): void {
   if (pid === undefined) return

@@ -4,9 +4,9 @@
 // nothing but the folder of its socket. A profile of the embedder's with capabilities of Node's has a kind of its own. Only `process`, which
 // `full` has, is not confined. Node's permission model is a second fence, not a wall: a thread started with other flags is outside of it
 // (measured on Node 20.20 and 24.22), and it does not know the network. Bubblewrap is a wall, where it works.
-import { spawn } from "node:child_process"
 import { accessSync, constants, existsSync, realpathSync } from "node:fs"
 import { delimiter, dirname, join } from "node:path"
+import { tryCommand } from "../child-process.ts"
 import { entryFlags, packagePath } from "../entry.ts"
 import type { Profile } from "../profile.ts"
 
@@ -145,16 +145,8 @@ export async function findBubblewrap(path = process.env["PATH"] ?? ""): Promise<
     .find(isExecutable)
   if (found === undefined) return { reason: "there is no 'bwrap' on the path" }
   const [command, ...args] = [...wrapperOf(found, [], [], false), process.execPath, "--version"]
-  return new Promise((resolve) => {
-    const trial = spawn(command!, args, { stdio: ["ignore", "ignore", "pipe"], timeout: trialMs, env: {} })
-    let words = ""
-    trial.stderr.setEncoding("utf8").on("data", (text: string) => (words = (words + text).slice(0, 500)))
-    trial.on("error", (error) => resolve({ reason: error.message }))
-    trial.on("close", (code, signal) => {
-      if (code === 0) return resolve({ path: found })
-      resolve({ reason: words.trim() || `a trial of ${found} ended with ${signal ?? `code ${code}`}` })
-    })
-  })
+  const failure = await tryCommand(command, args, trialMs)
+  return failure === undefined ? { path: found } : { reason: failure }
 }
 
 function isExecutable(path: string): boolean {

@@ -37,7 +37,7 @@ export function admitModule(resolved: Resolved, who: string, capabilities: Capab
     const name = resolved.name.split("/", 1)[0]!
     const wanted = neededForBuiltin(name)
     if (wanted.some((it) => capabilities.has(it))) return
-    throw problem(`'node:${resolved.name}', which ${who} asks for,`, wanted[0]!, capabilities)
+    throw problem(`'node:${resolved.name}', which ${who} asks for,`, wanted[0], capabilities)
   }
   if (capabilities.has("import")) return
   const what = resolved.kind === "data" ? "A data: URL" : `'${resolved.path}'`
