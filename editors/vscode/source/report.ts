@@ -15,7 +15,8 @@ export function outcomeText({ status, because, value, error, omittedBytes, lost,
   const lines: string[] = []
   if (error !== undefined && status !== "ok") lines.push(error.rendered.trimEnd())
   else if (status === "ok") lines.push(value === undefined || value.inert ? "(no value)" : `=> ${value.text}`)
-  else lines.push(`(${status}${because === undefined ? "" : `, because ${because}`}, after ${Math.round(durationMs)} ms)`)
+  else
+    lines.push(`(${status}${because === undefined ? "" : `, because ${because}`}, after ${Math.round(durationMs)} ms)`)
   if (omittedBytes > 0) lines.push(`(${omittedBytes} bytes of output above the limit were left out)`)
   if (lost.length > 0) lines.push(`(lost with the process that held them: ${lost.join(", ")})`)
   return `${lines.join("\n")}\n`
