@@ -54,7 +54,7 @@ class FakeEditor {
         this.message = message
       }
     },
-    Uri: { parse: (uri: string) => ({ toString: () => uri }) },
+    Uri: { parse: (uri: string) => ({ uri }) },
     window: {
       createOutputChannel: () => ({
         append: (text: string) => {
@@ -66,8 +66,8 @@ class FakeEditor {
     },
     languages: {
       createDiagnosticCollection: () => ({
-        set: (uri: object, found: never) => this.problems.set(String(uri), found),
-        delete: (uri: object) => this.problems.delete(String(uri)),
+        set: ({ uri }: { uri: string }, found: never) => this.problems.set(uri, found),
+        delete: ({ uri }: { uri: string }) => this.problems.delete(uri),
       }),
     },
     commands: {

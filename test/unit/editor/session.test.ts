@@ -230,7 +230,7 @@ test("what is shown of an outcome", () => {
   expect(outcomeText({ ...ended, status: "crashed", because: "out-of-memory", lost: ["a"] })).toBe(
     "(crashed, because out-of-memory, after 3 ms)\n(lost with the process that held them: a)\n",
   )
-  expect(outcomeText({ ...ended, ...ok("1"), omittedBytes: 9 } as Outcome)).toContain("9 bytes of output")
+  expect(outcomeText({ ...ended, ...ok("1"), omittedBytes: 9 })).toContain("9 bytes of output")
   const bare = { name: "Error", message: "", rendered: "Error", stack: [], spans: [] }
   const [problem] = problemsOf({ ...ended, status: "threw", error: bare }, at("ab\ncd"))
   expect(problem).toEqual({
