@@ -14,15 +14,35 @@ export function spawnEntry(
   flags: readonly string[],
   argument: unknown,
   variables: Readonly<Record<string, string>> = {},
+  /** A command that runs the rest. */
+  wrapper: readonly string[] = [],
 ): ChildProcess {
   const env: Record<string, string> = { ...variables }
   for (const name of inheritedVariables) if (process.env[name] !== undefined) env[name] = process.env[name]
+  const own = [process.execPath, ...flags, ...entryFlags, entryPath(entry), JSON.stringify(argument)]
+  const [command, ...args] = [...wrapper, ...own]
   return spawn(
-    process.execPath,
-    [...flags, ...entryFlags, entryPath(entry), JSON.stringify(argument)],
+    command!,
+    args,
     // A process group of its own: a terminal's Ctrl-C must not reach it.
     { detached: true, env, stdio: ["ignore", "ignore", "pipe", "pipe"] },
   )
+}
+
+/** Runs a command to its end, with nothing of this process's environment; gives why it failed, or `undefined` when it did not. */
+export function tryCommand(command: string, args: readonly string[], timeoutMs: number): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { stdio: ["ignore", "ignore", "pipe"], timeout: timeoutMs, env: {} })
+    let words = ""
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      words = (words + text).slice(0, 500)
+    })
+    child.on("error", (error) => resolve(error.message))
+    child.on("close", (code, signal) => {
+      if (code === 0) resolve(undefined)
+      else resolve(words.trim() || `${command} ended with ${signal ?? `code ${code}`}`)
+    })
+  })
 }
 
 /** Ends a child that was spawned here with everything it has started itself. */

@@ -19,12 +19,16 @@ import type { Clock } from "./clock.ts"
 import { NacreError, assert, messageOf } from "./errors.ts"
 import { EventLog } from "./events.ts"
 import type { AttachOptions, Attachment, EventListener, NacreHappening } from "./events.ts"
+import { bubblewrapModes, Confinements, findBubblewrap } from "./host/confinement.ts"
+import type { BubblewrapMode, Confinement } from "./host/confinement.ts"
 import { Host } from "./host/host.ts"
 import type { HostEnd, SyncAnswer, SyncCall } from "./host/host.ts"
 import { Listener } from "./host/listener.ts"
 import { Scheduler } from "./host/scheduler.ts"
 import { checkMilliseconds, expectOption, refuseUnknown, resolveHosts, resolveLimits } from "./options.ts"
 import type { HostOptions, Limits } from "./options.ts"
+import { profileNamed, resolveProfiles } from "./profile.ts"
+import type { Profile, ProfileOptions } from "./profile.ts"
 import { Session, sessionKinds } from "./session/session.ts"
 import type { SessionContext, SessionFacts, SessionKind } from "./session/session.ts"
 import type { SessionState } from "./session/state.ts"
@@ -41,16 +45,22 @@ export interface NacreOptions {
   /** Functions that session code may call as `tools.name(…)`. */
   tools?: Record<string, Tool>
   /** The profile of sessions that are opened without one; hosts stand ready for it. Default "standard". */
-  profile?: Profile
+  profile?: ProfileName
+  /** Profiles besides `minimal`, `standard` and `full`, by name. */
+  profiles?: Record<string, ProfileOptions>
+  /**
+   * Whether hosts of confined profiles run under bubblewrap: "auto", the default, where it is installed and works; "require", or else `start`
+   * fails with `host_unavailable`; "off". Profiles with `process`, such as `full`, are not confined.
+   */
+  bubblewrap?: BubblewrapMode
   /** The `directory` of sessions that are opened without one. Default: the working directory. */
   directory?: string
   /** Receives every event; must not throw. */
   onEvent?: EventListener
 }
 
-/** What session code may call: the language, the web's basics, or all that Node has. */
-export type Profile = (typeof profiles)[number]
-const profiles = ["minimal", "standard", "full"] as const
+/** What session code may call: the language, the web's basics, all that Node has, or what one of `NacreOptions.profiles` says. */
+export type ProfileName = "minimal" | "standard" | "full" | (string & {})
 
 export interface OpenOptions {
   /** Default: a fresh unguessable one. The id of a live session gives that session. */
@@ -58,7 +68,10 @@ export interface OpenOptions {
   kind?: SessionKind
   /** What it shares globals and a transcript with, and whose sessions it sees. Default "main"; made at its first use. */
   workspace?: string
-  profile?: Profile
+  /** Fixed from then on, as the other options are; see `restart`. */
+  profile?: ProfileName
+  /** Closes the live session of that id first, with all it holds, and opens it anew: also with another profile. */
+  restart?: boolean
   /** Where what its code imports is looked for from: an absolute path, or one from the working directory, which is the default. */
   directory?: string
   /** On whose behalf it runs; given to tools. */
@@ -84,6 +97,8 @@ const nacreOptionNames: readonly (keyof NacreOptions)[] = [
   "limits",
   "tools",
   "profile",
+  "profiles",
+  "bubblewrap",
   "directory",
   "onEvent",
 ]
@@ -92,6 +107,7 @@ const openOptionNames: readonly (keyof OpenOptions)[] = [
   "kind",
   "workspace",
   "profile",
+  "restart",
   "directory",
   "principal",
   "tools",
@@ -115,6 +131,14 @@ const hostStopMs = 2_000
 /** Start limits of a host after which `Nacre.start` gives up: one may be slow on a machine that has just come up, two are not. */
 const hostStartsAwaited = 2
 
+/** What `start` has made ready before there is a nacre. */
+interface Prepared {
+  readonly listener: Listener
+  readonly hosts: HostOptions
+  readonly limits: Limits
+  readonly bubblewrap: { path: string } | { reason: string }
+}
+
 export class Nacre {
   readonly id = `ncr_${nanoid(12)}`
   readonly limits: Limits
@@ -125,6 +149,12 @@ export class Nacre {
   readonly #tools: ReadonlyMap<string, Tool>
   readonly #directory: string
   readonly #profile: Profile
+  readonly #profiles: ReadonlyMap<string, Profile>
+  readonly #confinements: Confinements
+  /** Of the group's hosts, while it has sessions. */
+  readonly #groupKinds = new Map<string, string>()
+  /** The bubblewrap that confined hosts run under, or why there is none. */
+  readonly bubblewrap: { path: string } | { reason: string }
   readonly #events: EventLog
   readonly #workspaces = new Map<string, Workspace>()
   readonly #versions = new Versions()
@@ -147,19 +177,35 @@ export class Nacre {
   #cancelIdleSweep: () => void = () => {}
   #firstHost: { resolve: () => void; reject: (error: Error) => void } | undefined
 
-  private constructor(listener: Listener, hosts: HostOptions, limits: Limits, options: NacreOptions) {
+  private constructor(
+    { listener, hosts, limits, bubblewrap }: Prepared,
+    profiles: ReadonlyMap<string, Profile>,
+    options: NacreOptions,
+  ) {
     this.#listener = listener
+    this.bubblewrap = bubblewrap
+    this.#profiles = profiles
+    this.#confinements = new Confinements(listener.folder, "path" in bubblewrap ? bubblewrap.path : undefined)
     this.hosts = hosts
     this.limits = limits
     this.#tools = checkTools(options.tools)
     this.#directory = directoryOf(options.directory)
-    this.#profile = checkProfile(options.profile ?? "standard")
+    this.#profile = profileNamed(profiles, options.profile ?? "standard")
+    const { kind: mainKind } = this.#confinements.of(this.#profile)
+    const mainGroup = groupOf(mainWorkspace, this.#profile.name)
     this.#events = new EventLog((error) => {
       process.emitWarning(`An event listener of nacre ${this.id} threw: ${messageOf(error)}`)
     })
     if (options.onEvent !== undefined) this.#events.attach(options.onEvent)
     this.#scheduler = new Scheduler(
-      { clock: this.#clock, limits, hosts, listener, mainGroup: groupOf(mainWorkspace, this.#profile) },
+      {
+        clock: this.#clock,
+        limits,
+        hosts,
+        listener,
+        mainGroup,
+        kindOf: (group) => this.#groupKinds.get(group) ?? mainKind,
+      },
       {
         onHostWanted: () => this.#considerHost(),
         onHostRetired: (host) => void host.stop(hostStopMs),
@@ -196,11 +242,18 @@ export class Nacre {
     const limits = resolveLimits(options.limits)
     // All that the constructor refuses, too: what is opened from here on would keep the process alive.
     checkTools(options.tools)
-    directoryOf(options.directory)
-    checkProfile(options.profile ?? "standard")
+    const profiles = resolveProfiles(options.profiles, directoryOf(options.directory))
+    profileNamed(profiles, options.profile ?? "standard")
+    const { bubblewrap: mode = "auto" } = options
+    expectOption(bubblewrapModes.includes(mode), "bubblewrap", `one of ${bubblewrapModes.join(", ")}`, mode)
     const { onEvent } = options
     expectOption(onEvent === undefined || typeof onEvent === "function", "onEvent", "a function", onEvent)
-    const nacre = new Nacre(await Listener.open(), hosts, limits, options)
+    const bubblewrap = mode === "off" ? { reason: "it is off" } : await findBubblewrap()
+    if (mode === "require" && "reason" in bubblewrap) {
+      const message = `Bubblewrap is required and cannot be used: ${bubblewrap.reason}. Install it, allow user namespaces, or start with bubblewrap: "auto".`
+      throw new NacreError("host_unavailable", message)
+    }
+    const nacre = new Nacre({ listener: await Listener.open(), hosts, limits, bubblewrap }, profiles, options)
     const firstHost = new Promise<void>((resolve, reject) => {
       nacre.#firstHost = { resolve, reject }
     })
@@ -234,7 +287,13 @@ export class Nacre {
       await closing.close()
       this.#checkRunning()
     }
-    const live = known()
+    let live = known()
+    // Whoever closes it meanwhile, or opens it anew, came first.
+    while (options.restart === true && live !== undefined) {
+      await live.close()
+      this.#checkRunning()
+      live = known()
+    }
     if (live !== undefined) {
       this.#refuseConflicts(live, options, facts)
       return live
@@ -257,7 +316,7 @@ export class Nacre {
       (options.isolation !== undefined && live.facts.group !== facts.group ? "isolation" : undefined) ??
       (options.tools === undefined ? undefined : "tools")
     if (name === undefined) return
-    const message = `Session '${live.id}' is open and its ${name} is fixed; leave ${name} out, close the session first, or open another id.`
+    const message = `Session '${live.id}' is open and its ${name} is fixed; leave ${name} out, open it with restart: true, which ends what it is, or open another id.`
     throw new NacreError("profile_conflict", message)
   }
 
@@ -365,7 +424,8 @@ export class Nacre {
 
   async #startTree(): Promise<void> {
     const count = this.hosts.min + 1
-    const hosts = Array.from({ length: count }, () => this.#hostSpec("permanent"))
+    const main = this.#confinements.of(this.#profile)
+    const hosts = Array.from({ length: count }, () => this.#hostSpec("permanent", main))
     this.#root = await startSupervisor(
       {
         strategy: "one_for_one",
@@ -414,20 +474,20 @@ export class Nacre {
     return supervisor
   }
 
-  #hostSpec(restart: ChildSpec["restart"]): ChildSpec {
+  #hostSpec(restart: ChildSpec["restart"], confinement: Confinement): ChildSpec {
     return {
       id: `host-${++this.#hostNumber}`,
       restart: restart!,
       shutdown: hostStopMs + 1_000,
       backoff: { minMs: 10, maxMs: 1_000 },
-      start: () => this.#startHost(),
+      start: () => this.#startHost(confinement),
     }
   }
 
-  #startHost(): ProcessLike {
+  #startHost(confinement: Confinement): ProcessLike {
     let onExit: ((reason: string) => void) | undefined
     const host: Host = new Host(
-      { clock: this.#clock, listener: this.#listener, hosts: this.hosts, limits: this.limits },
+      { clock: this.#clock, listener: this.#listener, hosts: this.hosts, limits: this.limits, confinement },
       {
         onSyncCall: (call) => this.#onSyncCall(host, call),
         onWorkerGone: (worker, lost) => this.#scheduler.onWorkerGone(host, worker, lost),
@@ -469,11 +529,12 @@ export class Nacre {
   /** A host more, when none is on its way and the maximum allows it. Asked in the next turn: a restart may be about to cover it. */
   #considerHost(): void {
     this.#clock.after(0, () => {
-      const running = this.#scheduler.hostCount + this.#startingHosts.size
       if (this.#state !== "running" || this.#startingHosts.size > 0) return
-      if (running > this.hosts.max) return this.#scheduler.reclaim()
-      if (this.#scheduler.hasSpare) return
-      void this.#supervisor("hosts").startChild(this.#hostSpec("temporary"))
+      const { wantedKind, hostCount, idleSpares } = this.#scheduler
+      if (wantedKind === undefined) return
+      // A spare of another kind is of no use to who waits, and must not stand in its way.
+      if (hostCount - idleSpares > this.hosts.max) return this.#scheduler.reclaim()
+      void this.#supervisor("hosts").startChild(this.#hostSpec("temporary", this.#confinements.ofKind(wantedKind)))
     })
   }
 
@@ -515,6 +576,7 @@ export class Nacre {
     const { id, workspace } = facts
     this.#workspace(workspace).sessions.set(id, session)
     this.#sessionCount += 1
+    this.#groupKinds.set(facts.group, this.#confinements.of(facts.grants).kind)
     this.#groupSizes.set(facts.group, (this.#groupSizes.get(facts.group) ?? 0) + 1)
     // One that is never used expires too.
     if (facts.idleMs !== undefined) this.#active.add(session)
@@ -578,7 +640,8 @@ export class Nacre {
     const {
       kind = "unknown",
       workspace = mainWorkspace,
-      profile = this.#profile,
+      profile = this.#profile.name,
+      restart,
       isolation = "shared",
       check,
     } = options
@@ -588,7 +651,8 @@ export class Nacre {
       throw new NacreError("invalid_options", "A session's id must be a well-formed string of 1 to 256 characters.")
     }
     expectOption(sessionKinds.includes(kind), "kind", `one of ${sessionKinds.join(", ")}`, kind)
-    checkProfile(profile)
+    const grants = profileNamed(this.#profiles, profile)
+    expectOption(restart === undefined || typeof restart === "boolean", "restart", "true or false", restart)
     const directory = options.directory === undefined ? this.#directory : directoryOf(options.directory)
     expectOption(isolation === "shared" || isolation === "process", "isolation", "one of shared, process", isolation)
     const { principal } = options
@@ -597,16 +661,18 @@ export class Nacre {
     checkMilliseconds("evalTimeoutMs", options.evalTimeoutMs)
     checkMilliseconds("idleMs", options.idleMs)
     checkMilliseconds("graceMs", options.graceMs)
+    const tools = options.tools === undefined ? this.#tools : new Map([...this.#tools, ...checkTools(options.tools)])
     const interactive = kind === "repl" || kind === "ide"
     return {
       id,
       kind,
       profile,
+      grants,
       directory,
       workspace,
       group: isolation === "process" ? ownGroup(workspace, id) : groupOf(workspace, profile),
       principal,
-      tools: options.tools === undefined ? this.#tools : new Map([...this.#tools, ...checkTools(options.tools)]),
+      tools: grants.has("tools.*") ? tools : new Map([...tools].filter(([name]) => grants.hasTool(name))),
       // A person at a prompt decides for themselves how long to wait.
       evalTimeoutMs: options.evalTimeoutMs ?? (interactive ? Infinity : this.limits.evalTimeoutMs),
       idleMs: options.idleMs,
@@ -623,7 +689,9 @@ export class Nacre {
       return
     }
     this.#groupSizes.delete(group)
-    if (group !== groupOf(mainWorkspace, this.#profile)) this.#scheduler.retireGroup(group)
+    if (group === groupOf(mainWorkspace, this.#profile.name)) return
+    this.#scheduler.retireGroup(group)
+    this.#groupKinds.delete(group)
   }
 
   #sweepIdle(): void {
@@ -653,12 +721,6 @@ export class Nacre {
   #emit(happening: NacreHappening): void {
     this.#events.emit(happening)
   }
-}
-
-function checkProfile(profile: Profile): Profile {
-  if (profiles.includes(profile)) return profile
-  const known = profiles.join(", ")
-  throw new NacreError("invalid_options", `Unknown profile ${inspect(profile)}; known are ${known}.`)
 }
 
 /** Looked at now: later a misspelt folder would only show as imports that find nothing. */

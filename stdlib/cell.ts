@@ -39,6 +39,8 @@ export interface CellOwner {
   bound(cell: Cell, isBound: boolean): void
   /** A workspace global, class of the registry or realm global; `undefined` when there is none of that name. */
   resolveFree(name: string): FreeValue | undefined
+  /** What reading a name throws that means nothing here, when there is more to say than that. */
+  missing?(name: string): Error | undefined
   /** Moves whenever a global of the workspace may have changed. */
   generation(): number
   /** Whether the name is a global of the workspace, which an assignment never writes. */
@@ -74,7 +76,9 @@ export class Cell {
       throw defineProperty(error, "kind", kind as PropertyDescriptor)
     }
     const found = this.owner.resolveFree(name)
-    if (found === undefined) throw new ReferenceErrorOfRealm(`${name} is not defined`)
+    if (found === undefined) {
+      throw this.owner.missing?.(name) ?? new ReferenceErrorOfRealm(`${name} is not defined`)
+    }
     this.kept = found.generation === undefined ? undefined : found
     return found.value
   }

@@ -57,6 +57,16 @@ export function describeError(
   return new ErrorDescriber(limits, textOf).describe(thrown)
 }
 
+/** What an error of Node's permission model means: the host of the session's profile may not do this (`runtime/host/confinement.ts`). */
+function deniedByNode(error: object): string {
+  const permission = readPlainly(error, "permission")
+  const resource = readPlainly(error, "resource")
+  const isRead = permission === "FileSystemRead"
+  const capability = isRead ? "fs.read" : permission === "FileSystemWrite" ? "fs.write" : "process"
+  const where = typeof resource === "string" && resource !== "" ? ` for '${resource}'` : ""
+  return `the session's profile does not give '${capability}'${where}`
+}
+
 /** The record as JSON, to cross the bridge as one string. */
 export function errorToJson(described: DescribedError): string {
   return jsonStringify(described)
@@ -93,6 +103,10 @@ class ErrorDescriber {
     })
     const kind = readPlainly(object, "kind")
     if (typeof kind === "string") record.kind = cutToBytes(kind, limits.messageBytesMax)
+    else if (readPlainly(object, "code") === "ERR_ACCESS_DENIED") {
+      record.kind = "capability_denied"
+      record.message = cutToBytes(`${record.message}: ${deniedByNode(object)}`, limits.messageBytesMax)
+    }
     const cause = descriptorOf(object, "cause")
     if (cause !== undefined && objectHasOwn(cause, "value")) record.cause = this.#describeWithin(cause.value)
     const errors = this.#describeErrors(object)

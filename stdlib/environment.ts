@@ -115,6 +115,7 @@ export interface Candidate {
 export interface EnvironmentOptions {
   /** Answers for a name that is no binding of the session. The default is the realm's global object. */
   resolveFree?(name: string): FreeValue | undefined
+  missing?(name: string): Error | undefined
   /** The generation of the workspace's globals. */
   generation?(): number
   /** Whether a name is a global of the workspace. */
@@ -358,6 +359,10 @@ export class Environment implements CellOwner {
 
   generation(): number {
     return this.#options.generation?.() ?? 0
+  }
+
+  missing(name: string): Error | undefined {
+    return this.#options.missing?.(name)
   }
 
   resolveFree(name: string): FreeValue | undefined {

@@ -1,9 +1,12 @@
-// What a realm's global object has beyond the language, by profile.
+// What a realm's global object has beyond the language, by capability (`capabilities.ts`).
 //
-//   minimal   the language only; what V8 adds by itself (`console`, WebAssembly) goes
-//   standard  console, timers, queueMicrotask, structuredClone, performance, crypto, process.exit, URL,
-//             URLSearchParams, TextEncoder, TextDecoder, AbortController, AbortSignal
-//   full      also what `node-globals.ts` adds, which is Node's and of the outer realm
+//   (none)  the language only; what V8 adds by itself (`console`, WebAssembly) goes
+//   print   console
+//   timers  setTimeout and its kin
+//   web     queueMicrotask, structuredClone, performance, crypto, process.exit, URL, URLSearchParams, TextEncoder, TextDecoder,
+//           AbortController, AbortSignal
+//
+// Those of Node add what `node-globals.ts` has, which is of the outer realm.
 //
 // All of it is made of realm-side code. V8's own `console` would write nowhere, and the streaming half of WebAssembly gives promises of
 // the outer realm, from which code could climb out.
@@ -21,6 +24,7 @@ import {
   NumberOf,
 } from "./intrinsics.ts"
 import { makeAbortClasses } from "./abort.ts"
+import type { Capabilities } from "./capabilities.ts"
 import { opNow, opRandom, opTimeOrigin, opUrl } from "./bridge.ts"
 import type { Bridge } from "./bridge.ts"
 import { makeConsole } from "./console.ts"
@@ -33,7 +37,7 @@ import { makeUrlClasses, type AskUrl } from "./url.ts"
 import { isBufferView, typedArrayBuffer, typedArrayByteLength, typedArrayOffset, typedArraySet } from "./intrinsics.ts"
 
 export interface RealmServices {
-  readonly profile: string
+  readonly capabilities: Capabilities
   exit(code: unknown): never
   uncaught(error: unknown): void
   clone(value: unknown): unknown
@@ -51,10 +55,17 @@ export function installGlobals(bridge: Bridge, timers: RealmTimers, services: Re
   // The language's own, where the engine does not have it yet.
   define("SuppressedError", SuppressedErrorOf)
   // Worker threads share no memory with sessions, and waiting would freeze every neighbour.
-  if (services.profile === "minimal") return
-  define("console", makeConsole(bridge, services.textOf))
+  const { capabilities } = services
+  if (capabilities.has("print")) define("console", makeConsole(bridge, services.textOf))
+  if (capabilities.has("timers")) defineTimers(define, timers, capabilities.hasNode)
+  if (capabilities.has("web")) defineWeb(define, bridge, timers, services, lazy)
+}
+
+type Define = (name: string, value: unknown) => void
+
+function defineTimers(define: Define, timers: RealmTimers, asNode: boolean): void {
   // Packages that are written for Node call `unref` on what a timer function gives.
-  const handleOf = services.profile === "full" ? (id: number) => new TimerHandle(id, timers) : (id: number) => id
+  const handleOf = asNode ? (id: number) => new TimerHandle(id, timers) : (id: number) => id
   define("setTimeout", function setTimeout(callback: unknown, ms?: unknown) {
     return handleOf(timers.set(callback, ms, listOf(arguments, 2), false))
   })
@@ -67,6 +78,15 @@ export function installGlobals(bridge: Bridge, timers: RealmTimers, services: Re
   define("clearTimeout", (id: unknown) => timers.clear(timerIdOf(id)))
   define("clearInterval", (id: unknown) => timers.clear(timerIdOf(id)))
   define("clearImmediate", (id: unknown) => timers.clear(timerIdOf(id)))
+}
+
+function defineWeb(
+  define: Define,
+  bridge: Bridge,
+  timers: RealmTimers,
+  services: RealmServices,
+  lazy: LazyGlobals,
+): void {
   define("queueMicrotask", (callback: unknown) => {
     if (typeof callback !== "function") throw new TypeErrorOf("queueMicrotask takes a function.")
     void promiseThen(new PromiseOf<void>((resolve) => resolve()), () => {
@@ -80,14 +100,30 @@ export function installGlobals(bridge: Bridge, timers: RealmTimers, services: Re
   define("structuredClone", (value: unknown) => services.clone(value))
   define("performance", objectFreeze({ now: () => bridge.call(opNow), timeOrigin: bridge.call(opTimeOrigin) }))
   define("crypto", makeCrypto(bridge))
-  define("process", objectFreeze({ exit: (code?: unknown) => services.exit(code) }))
+  define("process", makeProcess(services))
+  const { capabilities } = services
   const ask: AskUrl = (input, other, part) => bridge.call(opUrl, input, other, undefined, part) as string | undefined
   lazy.define(() => makeUrlClasses(ask), "URL", "URLSearchParams")
   lazy.define(makeTextClasses, "TextEncoder", "TextDecoder")
   const after = (ms: number, callback: () => void): void => {
+    if (!capabilities.has("timers")) throw capabilities.refusal("AbortSignal.timeout", "timers")
     timers.set(callback, ms, newList(), false)
   }
   lazy.define(() => makeAbortClasses({ after, uncaught: services.uncaught }), "AbortController", "AbortSignal")
+}
+
+function makeProcess({ capabilities, exit }: RealmServices): object {
+  const process = { exit: (code?: unknown) => exit(code) }
+  defineOwn(process, "env", denied(capabilities, "process.env", "env"))
+  return objectFreeze(process)
+}
+
+/** A property that says what it needs to whoever reads it. */
+export function denied(capabilities: Capabilities, what: string, capability: string): PropertyDescriptor {
+  const get = (): never => {
+    throw capabilities.refusal(what, capability)
+  }
+  return { __proto__: null, get, enumerable: false, configurable: true } as PropertyDescriptor
 }
 
 /** Bytes that one call may ask for, as in browsers and Node. */

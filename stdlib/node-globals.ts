@@ -1,4 +1,4 @@
-// What profile `full` adds to a realm's global object: Node's globals, `require`, `process`, and `instanceof` that knows Node's objects.
+// What profile `full`, and others with some of Node, add to a realm's global object: Node's globals, `require`, `process`, and `instanceof` that knows Node's objects.
 //
 // The objects are of the outer realm: what they hold lives as long as the process. Each is fetched at
 // its first use, since some of Node's take milliseconds to load.
@@ -12,6 +12,8 @@ import {
   realmGlobal,
   symbolFor,
 } from "./intrinsics.ts"
+import type { Capabilities } from "./capabilities.ts"
+import { denied } from "./globals.ts"
 import type { RealmModules } from "./modules.ts"
 
 export interface NodeSide {
@@ -32,6 +34,7 @@ export function installNode(
   modules: RealmModules,
   exit: (code: unknown) => never,
   made: Record<string, unknown>,
+  capabilities: Capabilities,
 ): void {
   const defineLazily = (name: string, read: (name: string) => unknown): void => {
     defineAccessor(name, (wanted) => {
@@ -47,6 +50,7 @@ export function installNode(
     if (process !== undefined) return process
     process = node.makeProcess()
     putOwn(process, "exit", exit)
+    if (!capabilities.has("env")) defineOwn(process, "env", denied(capabilities, "process.env", "env"))
     putOwn(process, "getBuiltinModule", (name: unknown) => {
       try {
         return modules.require(name, "")
@@ -59,7 +63,7 @@ export function installNode(
   modules.override("process", makeProcess)
   defineLazily("process", makeProcess)
   define("global", realmGlobal)
-  promisifiable()
+  if (capabilities.has("timers")) promisifiable()
 }
 
 function define(name: string, value: unknown): void {

@@ -34,6 +34,7 @@ import { brandOf } from "./brands.ts"
 import { recordBound } from "./bound-record.ts"
 import { Bridge, kindError, opExit, opGeneration, opRestored, opSettled, opStack, opUncaught } from "./bridge.ts"
 import type { HostFunction } from "./bridge.ts"
+import { Capabilities } from "./capabilities.ts"
 import { builtIns, CodeChanges, globalObject, isAsMade, propertiesOf, type MadeProperties } from "./code-changes.ts"
 import { describeError, defaultErrorLimits, errorToJson } from "./describe-error.ts"
 import type { FreeValue } from "./cell.ts"
@@ -126,11 +127,13 @@ interface ClassFacts {
 }
 
 /**
- * Boots a realm that belongs to no session yet: that takes a millisecond, and a worker does it ahead of need. `plan`: that of an earlier
- * realm of the same profile. It may be an array of another realm: it is read by index, here, and kept from user code.
+ * Boots a realm that belongs to no session yet: that takes a millisecond, and a worker does it ahead of need. `granted`: the capabilities of the
+ * profile, with commas between them. `plan`: that of an earlier
+ * realm of the same profile; it may be an array of another realm: it is read by index, here, and kept from user code.
  */
-export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicPlan) {
+export function bootRealm(host: HostFunction, profile: string, granted: string, plan?: IntrinsicPlan) {
   const bridge = new Bridge(host)
+  const capabilities = new Capabilities(profile, granted)
   const timers = new RealmTimers(bridge)
   /** What definitions hold. */
   const instances = new WeakMapOf<object, Instance>()
@@ -178,7 +181,7 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
   recordBound()
   installStackFormatter((raw) => bridge.call(opStack, raw) as string)
   const lazy = new LazyGlobals()
-  installGlobals(bridge, timers, { profile, exit, uncaught, clone, textOf }, lazy)
+  installGlobals(bridge, timers, { capabilities, exit, uncaught, clone, textOf }, lazy)
   const intrinsics = captureIntrinsics(realmGlobal, plan)
   lazy.references = intrinsics
   /** Names and values of the global object in turn. */
@@ -201,6 +204,7 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
   const meta: Record<string, unknown> = objectCreate(null) as Record<string, unknown>
   const environment = new Environment({
     resolveFree: resolveShared,
+    missing: (wanted) => capabilities.missing(wanted),
     isShared,
     generation,
     onDefined,
@@ -607,10 +611,11 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
         return true
       // No global: files of ES modules do not have it.
       case "require":
-        return profile === "full"
+        return capabilities.hasNode
       case "tools":
+        return capabilities.hasTools
       case "Transcript":
-        return profile !== "minimal"
+        return capabilities.has("print")
       default:
         return false
     }
@@ -712,9 +717,9 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
       noteDefinitionChanges(names[index]!)
     }
     if (withBuiltIns) intrinsics.eachChanged((object, path, made) => changes.compare(object, path, builtIns, made))
-    const named = globals ?? []
-    for (let index = 0; index < named.length; index++) {
-      changes.noteProperty(realmGlobal, named[index]!, globalObject, globalObject)
+    const globalKeys = globals ?? []
+    for (let index = 0; index < globalKeys.length; index++) {
+      changes.noteProperty(realmGlobal, globalKeys[index]!, globalObject, globalObject)
     }
     return changes.take((owner) => {
       if (owner === builtIns) return withBuiltIns
@@ -749,13 +754,13 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
     adopt(id: string, kind: string, toolList: string, directory: string, url: string): void {
       facts.id = id
       facts.kind = kind
-      if (profile === "full") modules.fillSessionMeta(meta, directory, url)
-      if (profile !== "minimal") name("tools", tools.makeTools(splitNames(toolList)))
+      if (capabilities.hasNode) modules.fillSessionMeta(meta, directory, url)
+      if (capabilities.hasTools) name("tools", tools.makeTools(splitNames(toolList), capabilities))
     },
 
-    /** Makes it one of profile `full`; before any session has it. */
+    /** Gives it what it has of Node; before any session has it. */
     installNode(node: NodeSide): void {
-      installNode(node, modules, exit, nodeGlobals)
+      installNode(node, modules, exit, nodeGlobals, capabilities)
       noteGlobals()
       name("require", modules.makeRequire("") as object)
     },

@@ -16,6 +16,7 @@ import {
 } from "./intrinsics.ts"
 import { kindError, opToolCall } from "./bridge.ts"
 import type { Bridge } from "./bridge.ts"
+import type { Capabilities } from "./capabilities.ts"
 import { brandOf } from "./brands.ts"
 import { errorHeader } from "./error-header.ts"
 import { lendStack } from "./error-stack.ts"
@@ -45,7 +46,7 @@ export class RealmTools {
     this.#encode = encode
   }
 
-  makeTools(names: readonly string[]): object {
+  makeTools(names: readonly string[], capabilities: Capabilities): object {
     const tools = withoutPrototype({})
     for (let index = 0; index < names.length; index++) {
       const name = names[index]!
@@ -54,7 +55,7 @@ export class RealmTools {
     objectFreeze(tools)
     return makeFacade(
       tools,
-      withoutPrototype({ get: (_target: object, key: string | symbol) => toolOf(tools, key, names) }),
+      withoutPrototype({ get: (_target: object, key: string | symbol) => toolOf(tools, key, names, capabilities) }),
     )
   }
 
@@ -109,13 +110,14 @@ export class RealmTools {
 }
 
 /** A tool by name; what is none throws at once and says which there are, where `undefined` would end in a TypeError about calling it. */
-function toolOf(tools: object, key: string | symbol, names: readonly string[]): unknown {
+function toolOf(tools: object, key: string | symbol, names: readonly string[], capabilities: Capabilities): unknown {
   const found = descriptorOf(tools, key)
   if (found !== undefined) return found.value
   // What the language and its libraries ask any object for is simply not there.
   if (typeof key !== "string" || key === "then" || key === "toJSON" || key === "constructor" || key === "toString") {
     return undefined
   }
+  if (!capabilities.hasTool(key)) throw capabilities.refusal(`tools.${key}`, `tools.${key}`)
   let known = ""
   for (let index = 0; index < names.length && index < toolsListedMax; index++) {
     known += index === 0 ? names[index]! : `, ${names[index]!}`

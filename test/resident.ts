@@ -7,6 +7,7 @@ import { RealmMaker } from "../runtime/worker/realm.ts"
 import { Resident } from "../runtime/worker/resident.ts"
 import { RunningEval, type EvalMessage } from "../runtime/worker/running-eval.ts"
 import { changedUrlParts, urlParts } from "../runtime/worker/url-parts.ts"
+import { Capabilities, standardCapabilities } from "../stdlib/capabilities.ts"
 import { opUrl } from "../stdlib/bridge.ts"
 import { checkpointOf, commitDelta, ephemeralNames, loseRealm, SessionState } from "../runtime/session/state.ts"
 import type { Delta, ErrorRecord } from "../runtime/wire/schema.ts"
@@ -44,6 +45,7 @@ export class ResidentSession {
       tools: [],
       kind: "repl",
       profile: "standard",
+      capabilities: standardCapabilities.split(","),
       directory: process.cwd(),
     })
     // As bytes, so that nothing but what a message carries can come through.
@@ -51,7 +53,7 @@ export class ResidentSession {
       "ses_test",
       this.state.commit,
       structuredClone(checkpoint),
-      this.#realms.make("standard"),
+      this.#realms.make(new Capabilities("standard", standardCapabilities)),
       (op, a, b, _payload, c) => {
         if (op !== opUrl) return 0
         const other = b === undefined ? undefined : String(b)

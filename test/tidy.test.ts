@@ -44,6 +44,7 @@ const layers: [RegExp, string][] = [
   [/^runtime\/module\//, "module"],
   [/^runtime\/host\//, "host"],
   [/^runtime\/worker\//, "worker"],
+  [/^runtime\/profile\.ts$/, "profile"],
   [/^runtime\/language\//, "language"],
   [/^runtime\/wire\//, "wire"],
   [/^stdlib\//, "stdlib"],

@@ -7,7 +7,8 @@ import { createRequire } from "node:module"
 import { dirname, join } from "node:path"
 import type ts from "typescript"
 import { packagePath } from "../entry.ts"
-import { topLevelNames } from "./names.ts"
+import { Capabilities, capabilityFor, standardCapabilities } from "../../stdlib/capabilities.ts"
+import { namesOfStatement, topLevelNames } from "./names.ts"
 import { typescript } from "./typescript.ts"
 
 export const options: ts.CompilerOptions = {
@@ -36,8 +37,12 @@ const roots = ["lib.es2023.d.ts", "lib.esnext.disposable.d.ts"]
 export const libraryFile = "/lib/es.d.ts"
 export const sessionCodeFile = "/lib/session-code.d.ts"
 
-/** Names of the declarations for session code that a session of profile `minimal` has too. */
-const minimalNames = new Set(["BindingsView", "SessionKind", "SessionInfo", "Session", "Workspace", "_", "_error"])
+/** The capabilities that sessions of the built-in profiles have within a realm. */
+const within: Readonly<Record<string, string>> = {
+  standard: standardCapabilities,
+  full: standardCapabilities,
+  minimal: "",
+}
 
 export interface Library {
   readonly files: readonly ts.SourceFile[]
@@ -47,18 +52,28 @@ export interface Library {
 
 const libraries = new Map<string, Library>()
 
-/** The library of a profile; made once in a process. */
+/** The library of a profile, by its name or as the list of its capabilities; made once in a process. */
 export function libraryOf(profile: string): Library {
-  const kind = profile === "minimal" ? "minimal" : "standard"
+  const granted = new Capabilities("", within[profile] ?? profile)
+  const all = parseFile(sessionCodeFile, readFileSync(packagePath("types/session-code.d.ts"), "utf8"))
+  const offered = (statement: ts.Statement): boolean => [...namesOfStatement(statement)].every((it) => has(granted, it))
+  const kind = all.statements.map((it) => (offered(it) ? "1" : "0")).join("")
   let library = libraries.get(kind)
   if (library !== undefined) return library
-  const language = libraries.get("standard")?.files[0] ?? libraries.get("minimal")?.files[0] ?? languageFile()
-  const files = [language, sessionCode(kind)]
+  const [known] = libraries.values()
+  const text = all.statements.filter(offered).map((it) => it.getFullText(all))
+  const sessionCode = kind.includes("0") ? parseFile(sessionCodeFile, text.join("\n")) : all
+  const files = [known?.files[0] ?? languageFile(), sessionCode]
   const names = new Set<string>()
   for (const file of files) for (const name of topLevelNames(file)) names.add(name)
   library = { files, names }
   libraries.set(kind, library)
   return library
+}
+
+function has(granted: Capabilities, name: string): boolean {
+  const needed = capabilityFor(name)
+  return needed === undefined || (needed === "tools.*" ? granted.hasTools : granted.has(needed))
 }
 
 function languageFile(): ts.SourceFile {
@@ -74,20 +89,6 @@ function languageFile(): ts.SourceFile {
   }
   for (const name of roots) add(name)
   return parseFile(libraryFile, texts.join("\n"))
-}
-
-function sessionCode(kind: "minimal" | "standard"): ts.SourceFile {
-  const text = readFileSync(packagePath("types/session-code.d.ts"), "utf8")
-  if (kind === "standard") return parseFile(sessionCodeFile, text)
-  const file = parseFile(sessionCodeFile, text)
-  const kept = file.statements.filter((statement) => {
-    if (typescript.isVariableStatement(statement))
-      return statement.declarationList.declarations.some(
-        ({ name }) => typescript.isIdentifier(name) && minimalNames.has(name.text),
-      )
-    return "name" in statement && minimalNames.has((statement.name as ts.Identifier).text)
-  })
-  return parseFile(sessionCodeFile, kept.map((statement) => statement.getFullText(file)).join("\n"))
 }
 
 /** A source file as programs share it. */

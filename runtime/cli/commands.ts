@@ -23,14 +23,37 @@ class UsageError extends Error {
 
 const commands: Readonly<Record<string, Command>> = {
   repl: {
-    usage: "nacre [repl] [--history FILE | --no-history]",
-    doc: "A prompt on a terminal. Without a terminal, nacre evaluates standard input and prints its value; nacre repl evaluates it a submission at a time.",
-    flags: { history: { type: "string" }, "no-history": { type: "boolean" } },
+    usage:
+      "nacre [repl] [--connect URL [--token TOKEN] [--session ID] [--profile PROFILE]] [--history FILE | --no-history]",
+    doc: "A prompt on a terminal. Without a terminal, nacre evaluates standard input and prints its value; nacre repl evaluates it a submission at a time. --connect takes a session of a served nacre; its token may come from NACRE_TOKEN.",
+    flags: {
+      connect: { type: "string" },
+      token: { type: "string" },
+      session: { type: "string" },
+      profile: { type: "string" },
+      history: { type: "string" },
+      "no-history": { type: "boolean" },
+    },
     argumentsMax: 0,
     run: async (values, _operands, isNamed) => {
+      const historyFile = values["no-history"] === true ? "" : textOf(values["history"])
+      const url = textOf(values["connect"])
+      const [session, profile] = [textOf(values["session"]), textOf(values["profile"])]
+      if (url !== undefined) {
+        const token = textOf(values["token"]) ?? process.env["NACRE_TOKEN"]
+        if (!/^wss?:\/\//.test(url)) {
+          throw new UsageError(
+            `--connect takes the address that nacre serve prints, such as ws://127.0.0.1:4750, not '${url}'.`,
+          )
+        }
+        if (token === undefined) throw new UsageError("--connect needs the server's token, in NACRE_TOKEN or --token.")
+        return (await import("./connect.ts")).replConnected({ url, token, session, profile, historyFile })
+      }
+      for (const name of ["token", "session", "profile"]) {
+        if (values[name] !== undefined) throw new UsageError(`--${name} is for --connect, which is missing.`)
+      }
       const isPrompt = process.stdin.isTTY || isNamed
       if (!isPrompt) return (await import("./eval.ts")).evalSource({ kind: "file", path: "-" }, {})
-      const historyFile = values["no-history"] === true ? "" : textOf(values["history"])
       return (await import("./repl.ts")).replOnStreams({ historyFile })
     },
   },

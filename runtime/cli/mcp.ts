@@ -1,5 +1,5 @@
 // `nacre mcp`: sessions as tools for an agent, on standard input and output.
-import type { Profile } from "../nacre.ts"
+import type { BuiltInProfile } from "../serve/shapes.ts"
 import { serveMcp } from "../serve/mcp/server.ts"
 import { withSystem } from "./system.ts"
 
@@ -13,7 +13,7 @@ const limits = { outputBytesMax: 64 * 1024, valueTextMax: 16 * 1024, valueDataBy
  * Serves one client. Sessions have this profile unless they ask for less: what an agent's code may do is for whoever starts the server to say. Exit
  * code: 0 after the end of the input.
  */
-export async function serveAgent(profile: Profile): Promise<number> {
+export async function serveAgent(profile: BuiltInProfile): Promise<number> {
   return withSystem(
     async ({ nacre, signal }) => {
       await serveMcp({

@@ -1,15 +1,13 @@
 // The commands of the prompt, in one table that `.help` and completion are made from: what begins with a dot and is no code.
 import { recordText } from "../serve/report.ts"
-import type { Nacre } from "../nacre.ts"
-import type { Committed, Rejected } from "../session/changes.ts"
-import type { Session } from "../session/session.ts"
 import { typeText } from "./assist.ts"
 import { readSource } from "./eval.ts"
+import type { PromptBinding, PromptSession, Restored } from "./prompt-session.ts"
+import type { RevisionRecord } from "../module/revision.ts"
 
 /** What a command works on. */
 export interface Prompt {
-  readonly nacre: Promise<Nacre>
-  session(): Promise<Session>
+  session(): Promise<PromptSession>
   write(text: string): void
   evaluate(source: string, file: string): Promise<void>
   /** Takes lines as they are until `.end`. */
@@ -31,7 +29,7 @@ export const commands: Readonly<Record<string, Command>> = {
   help: { doc: "this text", run: (prompt) => prompt.write(`\n${helpText()}\n\n`) },
   bindings: {
     doc: "what the session holds",
-    run: async (prompt) => prompt.write(bindingsText(await prompt.session())),
+    run: async (prompt) => prompt.write(bindingsText(await (await prompt.session()).bindings())),
   },
   type: {
     argument: "EXPR",
@@ -52,7 +50,7 @@ export const commands: Readonly<Record<string, Command>> = {
   },
   revisions: {
     doc: "how the definitions came to be",
-    run: async (prompt) => prompt.write(revisionsText(await prompt.session())),
+    run: async (prompt) => prompt.write(revisionsText(await (await prompt.session()).revisions())),
   },
   restore: {
     argument: "REVISION",
@@ -61,7 +59,7 @@ export const commands: Readonly<Record<string, Command>> = {
       if (!/^\d+$/.test(revision))
         return prompt.write(`.restore takes the number of a revision, as .revisions shows it.\n`)
       const session = await prompt.session()
-      return prompt.write(restoredText(await session.restoreRevision(Number(revision))))
+      return prompt.write(restoredText(await session.restore(Number(revision))))
     },
   },
   reset: {
@@ -73,7 +71,7 @@ export const commands: Readonly<Record<string, Command>> = {
   },
   tree: {
     doc: "the supervision tree",
-    run: async (prompt) => prompt.write(`${(await prompt.nacre).tree().text}\n`),
+    run: async (prompt) => prompt.write(`${await (await prompt.session()).tree()}\n`),
   },
   exit: { doc: "leave (Ctrl-D)", run: (prompt) => prompt.leave() },
 }
@@ -105,22 +103,18 @@ function helpText(): string {
   ].join("\n")
 }
 
-function bindingsText(session: Session): string {
-  const { bindings } = session
-  const names = bindings.keys()
-  if (names.length === 0) return "The session holds nothing yet.\n"
-  const width = Math.max(...names.map((name) => name.length))
-  return names
-    .map((name) => {
-      const { kind, held } = bindings.info(name)!
+function bindingsText(bindings: readonly PromptBinding[]): string {
+  if (bindings.length === 0) return "The session holds nothing yet.\n"
+  const width = Math.max(...bindings.map(({ name }) => name.length))
+  return bindings
+    .map(({ name, kind, held }) => {
       const note = held === "ephemeral" ? ", held only by the running process" : held === "lost" ? ", lost" : ""
       return `${name.padEnd(width)}  ${kind}${note}\n`
     })
     .join("")
 }
 
-function revisionsText(session: Session): string {
-  const records = session.history()
+function revisionsText(records: readonly RevisionRecord[]): string {
   if (records.length === 0) return "Nothing has been defined yet.\n"
   const shown = records.slice(-revisionsMax)
   const more = records.length - shown.length
@@ -128,8 +122,9 @@ function revisionsText(session: Session): string {
   return `${lines.join("\n")}\n`
 }
 
-function restoredText(ended: Committed | Rejected): string {
-  if (ended.status === "rejected") return `Not restored, ${ended.rejection.kind}: ${ended.rejection.message}\n`
+function restoredText(ended: Restored): string {
+  const { rejection } = ended
+  if (rejection !== undefined) return `Not restored, ${rejection.kind}: ${rejection.message}\n`
   if (ended.record === undefined) return `These are the definitions of revision ${ended.revision} already.\n`
   return `${recordText(ended.record)}\n`
 }

@@ -12,17 +12,20 @@ import { completeness } from "../language/completeness.ts"
 import { exitCodeOf, failureText, warnings } from "../serve/report.ts"
 import { packageVersion } from "../serve/version.ts"
 import type { Outcome } from "../session/outcome.ts"
-import type { Session } from "../session/session.ts"
 import { namesOfEverySession } from "../workspace/names.ts"
 import { describe, suggest } from "./assist.ts"
 import { hasColours, paintFor } from "./colours.ts"
 import type { Paint } from "./colours.ts"
 import { History, historyMax, historyPath } from "./history.ts"
 import { commandOf, commands, runCommand } from "./repl-commands.ts"
+import { LocalSession } from "./prompt-session.ts"
+import type { PromptSession } from "./prompt-session.ts"
 import { withSystem } from "./system.ts"
 import type { System } from "./system.ts"
 
-export interface ReplOptions extends Pick<System, "nacre" | "subscribe" | "signal"> {
+export interface ReplOptions extends Pick<System, "signal"> {
+  readonly open: () => Promise<PromptSession>
+  readonly subscribe: (listener: (news: News) => void) => () => void
   readonly input: Readable
   readonly output: Writable
   /** Where a script's failures go; a person sees them where the values are. */
@@ -32,6 +35,9 @@ export interface ReplOptions extends Pick<System, "nacre" | "subscribe" | "signa
   readonly paint: Paint
   readonly history: History
 }
+
+/** What the prompt tells that nobody asked for: in words for above the line, or an event of its session's. */
+export type News = string | NacreEvent
 
 const prompt = "> "
 const indentation = "  "
@@ -51,7 +57,12 @@ export function replOnStreams({ historyFile }: PromptOptions): Promise<number> {
   return withSystem(async ({ nacre, subscribe, signal }) => {
     const history = await History.open(isTerminal && kept !== "" ? kept : undefined)
     const paint = paintFor(hasColours(output.isTTY, env))
-    const code = await new Repl({ nacre, subscribe, signal, input, output, errors, isTerminal, paint, history }).run()
+    const open = async (): Promise<PromptSession> => {
+      const system = await nacre
+      return new LocalSession(system, await system.open({ kind: "repl" }))
+    }
+    const streams = { input, output, errors, isTerminal, paint, history }
+    const code = await new Repl({ open, subscribe, signal, ...streams }).run()
     await history.close()
     return code
   })
@@ -62,8 +73,8 @@ export class Repl {
   readonly #readline: Interface
   readonly #lines: string[] = []
   readonly #ephemeral = new Set<string>()
-  #opened: Promise<Session> | undefined
-  #session: Session | undefined
+  #opened: Promise<PromptSession> | undefined
+  #session: PromptSession | undefined
   /** The lines of a submission that is not complete yet. */
   #pending: string[] = []
   #isEditing = false
@@ -88,7 +99,7 @@ export class Repl {
   /** Resolves with the exit code when the person has left, or the script has ended. */
   async run(): Promise<number> {
     const { subscribe, signal, isTerminal, history, paint } = this.#options
-    const unsubscribe = subscribe((event) => this.#onEvent(event))
+    const unsubscribe = subscribe((news) => this.#onNews(news))
     const finished = new Promise<void>((resolve) => {
       this.#finish = resolve
     })
@@ -160,7 +171,6 @@ export class Repl {
   async #command(name: string, argument: string): Promise<void> {
     await runCommand(
       {
-        nacre: this.#options.nacre,
         session: () => this.#open(),
         write: (text) => this.#write(text),
         evaluate: (source, file) => this.#eval(source, file),
@@ -181,13 +191,10 @@ export class Repl {
     if (this.#isInterrupted) return
     const { isTerminal, errors } = this.#options
     let column = 0
-    const outcome = await session.eval(source, {
-      file,
-      onOutput: ({ stream, text }) => {
-        column = text.endsWith("\n") ? 0 : 1
-        if (!isTerminal && stream === "stderr") errors.write(text)
-        else this.#write(text)
-      },
+    const outcome = await session.eval(source, file, ({ stream, text }) => {
+      column = text.endsWith("\n") ? 0 : 1
+      if (!isTerminal && stream === "stderr") errors.write(text)
+      else this.#write(text)
     })
     if (column > 0 && isTerminal) this.#write("\n")
     this.#show(outcome)
@@ -261,7 +268,8 @@ export class Repl {
     }
   }
 
-  #onEvent(event: NacreEvent): void {
+  #onNews(event: News): void {
+    if (typeof event === "string") return this.#isBusy ? this.#tell(event) : this.#aside(event)
     // The outcome of what runs tells it too.
     if (this.#isBusy) return
     if (event.type === "session.stray") this.#aside(`After its eval had ended: ${event.text.trimEnd()}`)
@@ -302,7 +310,7 @@ export class Repl {
     // Nobody waits here for a host that is still starting.
     if (this.#session === undefined) return withNames(line, namesOfEverySession())
     const text = [...this.#pending, line].join("\n")
-    const { typed, names } = await suggest(await this.#options.nacre, this.#session, text)
+    const { typed, names } = await suggest(this.#session, text)
     if (typed === "" || !names.includes(typed)) return [[...names], typed]
     const about = await describe(this.#session, text)
     // The line stays as it is when it is said what stands there.
@@ -325,8 +333,8 @@ export class Repl {
     this.#readline.prompt(true)
   }
 
-  async #open(): Promise<Session> {
-    this.#opened ??= this.#options.nacre.then((nacre) => nacre.open({ kind: "repl" }))
+  async #open(): Promise<PromptSession> {
+    this.#opened ??= this.#options.open()
     this.#session = await this.#opened
     return this.#session
   }

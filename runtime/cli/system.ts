@@ -4,7 +4,7 @@
 // signal does not wait for it. Even a SIGKILL leaves nothing: hosts end with this process and remove its socket.
 import type { EventListener, NacreEvent } from "../events.ts"
 import { Nacre } from "../nacre.ts"
-import type { Profile } from "../nacre.ts"
+import type { ProfileName } from "../nacre.ts"
 import { resolveLimits } from "../options.ts"
 import type { HostOptions, Limits } from "../options.ts"
 
@@ -30,7 +30,7 @@ const signalCodes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
  */
 export async function withSystem(
   use: (system: System) => Promise<number>,
-  options: { profile?: Profile; limits?: Partial<Limits>; hosts?: Partial<HostOptions> } = {},
+  options: { profile?: ProfileName; limits?: Partial<Limits>; hosts?: Partial<HostOptions> } = {},
 ): Promise<number> {
   const { profile = "full", limits: given = {}, hosts = { min: 1 } } = options
   const limits = resolveLimits({ outputBytesMax, ...given })

@@ -4,6 +4,7 @@
 // `wire/schema.ts` has checked it. This file owns the child's whole life; no other file may spawn or signal it. It never restarts:
 // starting again is the supervisor's work.
 import type { ChildProcess } from "node:child_process"
+import { constants } from "node:os"
 import type { Duplex } from "node:stream"
 import { nanoid } from "nanoid"
 import { killChild, spawnEntry } from "../child-process.ts"
@@ -13,6 +14,7 @@ import type { HostOptions, Limits } from "../options.ts"
 import { Link } from "../wire/transport.ts"
 import { fromHost, toHost, wireVersion } from "../wire/schema.ts"
 import type { MessageOf } from "../wire/schema.ts"
+import type { Confinement } from "./confinement.ts"
 import type { Listener, WorkerDoor } from "./listener.ts"
 import type { HostArguments } from "./main.ts"
 import type { Found } from "./pool.ts"
@@ -70,6 +72,8 @@ const hostFlags = [
 
 export class Host {
   readonly id: string
+  /** Of its confinement: groups of other kinds are not for it. */
+  readonly kind: string
   /** 0 when the process could not be spawned. */
   readonly pid: number
   /** Resolves when the host can be given work; rejects with `host_unavailable` when it ended before. */
@@ -92,7 +96,8 @@ export class Host {
 
   /** Spawns the process at once; `ready` settles when it can be used, or has failed to become so within its deadline. */
   constructor(context: HostContext, handlers: HostHandlers) {
-    const { hosts, limits, clock } = context
+    const { hosts, limits, clock, confinement } = context
+    this.kind = confinement.kind
     this.id = `hst_${nanoid(12)}`
     this.#clock = clock
     this.#limits = limits
@@ -113,9 +118,16 @@ export class Host {
       threadStopMs: limits.threadStopMs,
       syncCallTimeoutMs: limits.syncCallTimeoutMs,
       memoryBytesMax: hosts.memoryBytesMax,
+      env: confinement.env,
     }
     // With an arena per thread, glibc keeps what dropped realms have freed.
-    this.#child = spawnEntry("runtime/host/main", hostFlags, options, { MALLOC_ARENA_MAX: "2" })
+    this.#child = spawnEntry(
+      "runtime/host/main",
+      [...hostFlags, ...confinement.flags],
+      options,
+      { MALLOC_ARENA_MAX: "2" },
+      confinement.wrapper,
+    )
     this.pid = this.#child.pid ?? 0
     // A spawn that failed says so here and then closes like any other end.
     this.#child.on("error", (error) => {
@@ -285,6 +297,7 @@ export class Host {
 }
 
 export interface HostContext {
+  confinement: Confinement
   clock: Clock
   listener: Listener
   hosts: HostOptions
@@ -294,5 +307,7 @@ export interface HostContext {
 function reasonOfExit(code: number | null, signal: NodeJS.Signals | null, lastWords: string): string {
   if (/out of memory|heap limit|Allocation failed/i.test(lastWords)) return "out-of-memory"
   if (signal === "SIGKILL") return "host-killed"
+  // Who runs under another command is reported by its exit code, as a shell does.
+  if (code === 128 + constants.signals.SIGKILL) return "host-killed"
   return signal === null ? `host-exited-${code}` : `host-${signal.toLowerCase()}`
 }

@@ -44,6 +44,11 @@ export class Listener {
     return new Listener(path, server)
   }
 
+  /** Holds the socket and nothing else. */
+  get folder(): string {
+    return dirname(this.path)
+  }
+
   expect(token: string, door: WorkerDoor): void {
     this.#doors.set(token, door)
   }

@@ -28,6 +28,8 @@ export interface PoolOptions {
   heapMegabytesMax: number
   threadStopMs: number
   syncCallTimeoutMs: number
+  /** What threads have in `process.env`. */
+  env?: Readonly<Record<string, string>>
   /** The file of the task, when it is not the worker's own. */
   workerFile?: string
 }
@@ -75,7 +77,7 @@ export class ThreadPool {
       concurrentTasksPerWorker: 1,
       recordTiming: false,
       resourceLimits: { maxOldGenerationSizeMb: options.heapMegabytesMax },
-      env: {},
+      env: { ...options.env },
     })
     // Without a listener an idle worker's error would be an uncaught exception of the host. Which thread it was, its exit tells.
     this.#piscina.on("error", () => {})

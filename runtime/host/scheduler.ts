@@ -45,7 +45,7 @@ const fullShare = 0.8
 const retiredGroup = "/retired"
 
 export interface SchedulerHandlers {
-  /** More hosts are wanted than there are. */
+  /** More hosts are wanted than there are; `wantedKind` says of which kind. */
   onHostWanted(): void
   /** The host is not needed any more, or must be replaced by a fresh one: it is to be stopped. */
   onHostRetired(host: HostPort): void
@@ -73,6 +73,7 @@ export class Scheduler {
   readonly #listener: Listener
   readonly #handlers: SchedulerHandlers
   readonly #mainGroup: string
+  readonly #kindOf: (group: string) => string
   readonly #hosts = new Map<HostPort, HostSlot>()
   readonly #ready = new Set<Job>()
   /** Groups that have no host with room; the next ones that come are theirs. */
@@ -86,7 +87,15 @@ export class Scheduler {
   #isPumping = false
 
   constructor(
-    context: { clock: Clock; limits: Limits; hosts: HostOptions; listener: Listener; mainGroup: string },
+    context: {
+      clock: Clock
+      limits: Limits
+      hosts: HostOptions
+      listener: Listener
+      mainGroup: string
+      /** The kind of host that serves a group; by default there is one. */
+      kindOf?: (group: string) => string
+    },
     handlers: SchedulerHandlers,
   ) {
     this.#clock = context.clock
@@ -94,6 +103,7 @@ export class Scheduler {
     this.#options = context.hosts
     this.#listener = context.listener
     this.#mainGroup = context.mainGroup
+    this.#kindOf = context.kindOf ?? (() => "")
     this.#handlers = handlers
     this.#slotHandlers = {
       onReady: () => this.#pump(),
@@ -122,9 +132,11 @@ export class Scheduler {
     this.#hosts.set(host, slot)
     // A spare has its thread ready too: that is what makes it warm.
     this.#grow(slot)
-    if (this.#hostsOf(this.#mainGroup).length < this.#options.min) slot.group = this.#mainGroup
+    const isMain = this.#fits(slot, this.#mainGroup)
+    if (isMain && this.#hostsOf(this.#mainGroup).length < this.#options.min) slot.group = this.#mainGroup
     else {
       for (const group of this.#wanting) {
+        if (!this.#fits(slot, group)) continue
         slot.group = group
         this.#wanting.delete(group)
         // It would have been the spare, so another is wanted.
@@ -132,6 +144,8 @@ export class Scheduler {
         break
       }
     }
+    // What others wait for may have waited for this start.
+    if (this.#wanting.size > 0) this.#handlers.onHostWanted()
     this.#pump()
   }
 
@@ -207,9 +221,34 @@ export class Scheduler {
     this.#retire(idlest)
   }
 
+  /** The kind of host to start next: one that a group waits for, else that of a missing spare; `undefined` when there is enough. */
+  get wantedKind(): string | undefined {
+    for (const group of this.#wanting) if (!this.#hasSpare(group)) return this.#kindOf(group)
+    return this.hasSpare ? undefined : this.#kindOf(this.#mainGroup)
+  }
+
+  /** Spares that no group which waits can use: they are beside the maximum. */
+  get idleSpares(): number {
+    let count = 0
+    for (const slot of this.#hosts.values()) if (slot.group === undefined && slot.end === undefined) count += 1
+    return count
+  }
+
+  /** Whether one stands ready for the main group. */
   get hasSpare(): boolean {
-    for (const slot of this.#hosts.values()) if (slot.group === undefined && slot.end === undefined) return true
+    return this.#hasSpare(this.#mainGroup)
+  }
+
+  #hasSpare(group: string): boolean {
+    for (const slot of this.#hosts.values()) {
+      if (slot.group === undefined && slot.end === undefined && this.#fits(slot, group)) return true
+    }
     return false
+  }
+
+  /** Whether the process is of the kind that the group needs. */
+  #fits({ host }: HostSlot, group: string): boolean {
+    return this.#kindOf(group) === host.kind
   }
 
   /** Nothing more will come for that group: its hosts go. */
@@ -452,7 +491,7 @@ export class Scheduler {
 
   #takeSpare(group: string): HostSlot | undefined {
     for (const slot of this.#hosts.values()) {
-      if (slot.group !== undefined || slot.end !== undefined) continue
+      if (slot.group !== undefined || slot.end !== undefined || !this.#fits(slot, group)) continue
       slot.group = group
       // The spare that went must be replaced.
       this.#handlers.onHostWanted()

@@ -10,7 +10,7 @@ import type { Host } from "./host.ts"
 import type { WorkerLink, WorkerMessage } from "./listener.ts"
 
 /** What the scheduler asks of a host. Simulations put a twin in its place. */
-export type HostPort = Pick<Host, "id" | "pid" | "grow" | "interrupt" | "fence" | "kill" | "stop" | "isDead">
+export type HostPort = Pick<Host, "id" | "kind" | "pid" | "grow" | "interrupt" | "fence" | "kill" | "stop" | "isDead">
 /** What it asks of a worker's connection. */
 export type WorkerPort = Pick<WorkerLink, "send" | "receive" | "close" | "abort">
 

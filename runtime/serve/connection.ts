@@ -165,6 +165,13 @@ export class Connection {
     throw new NacreError("unsupported", message)
   }
 
+  /** The connection's own session may have been opened anew, with other options. */
+  renew(session: Session): void {
+    if (session.id !== this.#own.id) return
+    this.#own.profile = session.profile
+    this.#ownSession = session
+  }
+
   /** Throws `session_limit` when the client has its maximum of live sessions. */
   admitSession(): void {
     const { sessionsMax = Infinity } = this.#context

@@ -17,7 +17,7 @@ import type { Method } from "./method.ts"
 import { atomic, running, runningOptions } from "./running.ts"
 import type { Fields, FieldsOf } from "./schema.ts"
 import { eventLevel, foundValue, stateMethods } from "./state-methods.ts"
-import { binding, milliseconds, outcome, outputChunk, profiles, sessionInfo, spanField } from "./shapes.ts"
+import { binding, milliseconds, outcome, outputChunk, sessionInfo, spanField } from "./shapes.ts"
 
 /** Changes when a client of the one before could misunderstand an answer. New methods and fields do not change it. */
 export const protocolVersion = 1
@@ -77,9 +77,11 @@ const opening = {
     doc: "What it is for. `repl` and `ide` sessions have no time limit for an eval.",
   },
   profile: {
-    oneOf: profiles,
+    type: "string",
+    min: 1,
+    max: 64,
     optional: true,
-    doc: 'What its code may call; default "standard". Only "full" can import.',
+    doc: 'What its code may do: "minimal", "standard", "full", or one that the server\'s embedder has defined; default "standard".',
   },
   directory: {
     type: "string",
@@ -430,21 +432,31 @@ const table = {
         optional: true,
         doc: "Milliseconds without an eval after which it is closed; null for never.",
       },
+      restart: {
+        type: "boolean",
+        optional: true,
+        doc: "Closes the live session of that id first, with all it holds. Its profile and the rest may then be others.",
+      },
     },
     result: { fields: sessionInfo },
     fails: ["profile_conflict", "session_limit"],
     needs: "nacre",
     isBarrier: true,
-    handle: async ({ session: id, isolation, idleMs, ...rest }, { connection, nacre }) => {
+    handle: async ({ session: id, isolation, idleMs, restart, ...rest }, { connection, nacre }) => {
       const options: OpenOptions = { ...openOptions(rest), workspace: connection.workspace }
       if (id !== undefined) options.id = id
       if (isolation !== undefined) options.isolation = isolation
       if (idleMs !== undefined && idleMs !== null) options.idleMs = idleMs
       connection.admitSession()
       connection.admitProfile(options.profile)
+      if (restart === true && id !== undefined) {
+        connection.admitProfile(nacre.session(id, connection.workspace)?.profile)
+        options.restart = true
+      }
       const session = await nacre.open(options)
       connection.admitProfile(session.profile)
       connection.use(session)
+      connection.renew(session)
       return infoOf(session)
     },
   }),

@@ -4,6 +4,7 @@ import { sessionKinds } from "../session/session.ts"
 import type { Field, Fields } from "./schema.ts"
 
 export const profiles = ["minimal", "standard", "full"] as const
+export type BuiltInProfile = (typeof profiles)[number]
 
 const strings = { list: { type: "string" } } as const
 

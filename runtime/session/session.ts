@@ -12,6 +12,7 @@ import type { EvalOptions, ShellContext, ShellSession } from "../shell/shell.ts"
 import { callingSession, sessionKey } from "../shell/tool-calls.ts"
 import type { Tool } from "../shell/tool-calls.ts"
 import type { Checker, QuestionOptions } from "../checker/checker.ts"
+import type { Profile } from "../profile.ts"
 import type { Completions, Hover, Signatures } from "../checker/declarations.ts"
 import type { RealmUpdate } from "../wire/schema.ts"
 import { encodeForSession } from "../wire/values/embedder.ts"
@@ -71,6 +72,8 @@ export interface SessionFacts {
   readonly id: string
   readonly kind: SessionKind
   readonly profile: string
+  /** What its profile lets its code do. */
+  readonly grants: Profile
   readonly directory: string
   readonly workspace: string
   readonly group: string
@@ -177,6 +180,10 @@ export class Session implements Tenant, ShellSession {
 
   get profile(): string {
     return this.facts.profile
+  }
+  /** Internal: what its profile lets its code do. */
+  get grants(): Profile {
+    return this.facts.grants
   }
   get workspace(): string {
     return this.facts.workspace
@@ -287,11 +294,11 @@ export class Session implements Tenant, ShellSession {
   }
 
   #known(): SessionChecks {
-    const { facts, profile, workspace } = this
+    const { facts, workspace } = this
     this.#checks ??= new SessionChecks({
       checker: this.#context.checker,
       key: sessionKey(facts),
-      profile,
+      profile: facts.grants.capabilities.join(","),
       directory: facts.directory,
       state: () => this.state,
       globalNames: () => this.#context.globalNamesOf(workspace),
@@ -468,7 +475,7 @@ export class Session implements Tenant, ShellSession {
   /** The definitions of a revision, by default the present one, as data: `importRevision` gives them to another session. */
   exportRevision(revision?: number): ExportedRevision {
     this.#checkOpen()
-    return this.#moduleChanges.export(revision ?? this.state.revision)
+    return this.#allChanges.export(revision ?? this.state.revision)
   }
 
   /** Declares what was exported. A session that had no definitions then has the digest of the export. */
@@ -492,7 +499,13 @@ export class Session implements Tenant, ShellSession {
     return { number: this.state.revision, digest: this.state.definitions.digest }
   }
 
+  /** Throws `capability_denied` where the profile has no changes. */
   get #moduleChanges(): SessionChanges {
+    this.facts.grants.demand("change", "Changing definitions as a whole")
+    return this.#allChanges
+  }
+
+  get #allChanges(): SessionChanges {
     this.#changes ??= new SessionChanges({
       id: this.id,
       principal: this.principal,
@@ -722,7 +735,7 @@ export class Session implements Tenant, ShellSession {
         onExit: (listener) => {
           onExit = listener as typeof onExit
         },
-        describe: () => started.state,
+        describe: () => `${started.state}, profile ${this.profile}`,
       }
     })
     this.#shell = shell

@@ -325,7 +325,7 @@ export function restoreState(
 /** Everything a worker needs to build the session's realm anew. */
 export function checkpointOf(
   state: SessionState,
-  realm: { tools: string[]; kind: string; profile: string; directory: string },
+  realm: { tools: string[]; kind: string; profile: string; capabilities: string[]; directory: string },
 ): Checkpoint {
   const { lastValue } = state
   const groups = new Map<Group, string[]>()

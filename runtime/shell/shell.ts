@@ -12,6 +12,7 @@ import type { Scheduler } from "../host/scheduler.ts"
 import type { SyncAnswer, SyncCall } from "../host/host.ts"
 import type { EvalRequest, Job, OutputMessage, Tenant, ToolCall } from "../host/worker-slot.ts"
 import type { Limits } from "../options.ts"
+import type { Profile } from "../profile.ts"
 import { emptyOutcome } from "../session/outcome.ts"
 import type { ErrorRecord, Outcome, OutputChunk, OutcomeReason } from "../session/outcome.ts"
 import {
@@ -41,6 +42,7 @@ export interface ShellSession {
   readonly id: string
   readonly kind: string
   readonly profile: string
+  readonly grants: Profile
   readonly directory: string
   readonly workspace: string
   readonly principal: string | undefined
@@ -291,9 +293,10 @@ export class Shell {
    */
   evalAside(evalId: string, source: string, options: EvalOptions, state: SessionState): Promise<Outcome> {
     const { scheduler, limits, clock } = this.#context
-    const { kind, profile, directory } = this.session
+    const { kind, profile, grants, directory } = this.session
+    const capabilities = [...grants.capabilities]
     const place = { file: options.file ?? evalId, line: options.line ?? 1 }
-    const checkpoint = checkpointOf(state, { tools: [], kind, profile, directory })
+    const checkpoint = checkpointOf(state, { tools: [], kind, profile, capabilities, directory })
     const message = { ...this.#plainMessage(evalId, source, place), commit: state.commit, checkpoint }
     const outcome = emptyOutcome(evalId, "ok", state.revision)
     const timeoutMs = options.timeoutMs ?? limits.evalTimeoutMs
@@ -819,8 +822,9 @@ export class Shell {
   }
 
   #checkpoint(): Checkpoint {
-    const { tools, kind, profile, directory, state } = this.session
-    return checkpointOf(state, { tools: [...tools.keys()], kind, profile, directory })
+    const { tools, kind, profile, grants, directory, state } = this.session
+    const capabilities = [...grants.capabilities]
+    return checkpointOf(state, { tools: [...tools.keys()], kind, profile, capabilities, directory })
   }
 
   #onOutput(running: Running, output: OutputMessage): void {

@@ -89,6 +89,7 @@ const checkpoint = record({
   tools: list(str),
   kind: str,
   profile: str,
+  capabilities: list(str),
   /** Where what its code imports is looked for from. */
   directory: str,
 })

@@ -36,12 +36,13 @@ import {
 } from "../../stdlib/bridge.ts"
 import type { HostFunction } from "../../stdlib/bridge.ts"
 import type { Primitive } from "../../stdlib/intrinsics.ts"
+import { Capabilities, denialText, standardCapabilities } from "../../stdlib/capabilities.ts"
 import { splitModule } from "../language/module.ts"
 import { Outbox } from "../wire/outbox.ts"
 import { ENTERED, GENERATION, TURN, enter, raiseGeneration } from "../wire/shared-memory.ts"
 import { Link } from "../wire/transport.ts"
 import { fromWorker, toWorker, wireVersion } from "../wire/schema.ts"
-import type { ChangeRequest, ErrorRecord, FieldsOf, NestedEnded, WorkerOutcome } from "../wire/schema.ts"
+import type { ChangeRequest, Checkpoint, ErrorRecord, FieldsOf, NestedEnded, WorkerOutcome } from "../wire/schema.ts"
 import type { ServeTask, SyncOp } from "../wire/thread.ts"
 import { packValue } from "../wire/values/pack.ts"
 import type { PackedInput } from "../wire/values/pack.ts"
@@ -70,8 +71,8 @@ const endedKept = 1_000
 const companyMax = 4
 /** Evals that may begin before the loop turns. */
 const begunPerTurnMax = 8
-/** Nearly every session's. */
-const spareProfile = "standard"
+/** Of the realm that a fresh thread boots: nearly every session's. */
+const firstSpare = new Capabilities("standard", standardCapabilities)
 /** Idle time before a spare realm is booted: a burst of evals must not wait for it. */
 const spareDelayMs = 3
 
@@ -106,7 +107,9 @@ class Worker {
   #making: Resident | undefined
   #hasCalledOut = false
   /** A realm that is booted and belongs to nobody. */
-  #spare: { profile: string; realm: Realm } | undefined
+  #spare: Realm | undefined
+  /** Of the session that came last: a host serves one profile. */
+  #spareOf = firstSpare
   #isSpareDue = false
   /** Nested evals count downwards: the embedder numbers the others. */
   #nestedSeq = 0
@@ -153,7 +156,7 @@ class Worker {
       new Outbox(task.outbox),
     )
     this.#catchStrays()
-    this.#spare = { profile: spareProfile, realm: this.#realms.make(spareProfile) }
+    this.#spare = this.#realms.make(this.#spareOf)
     task.port.postMessage({ threadId })
     this.#link.send("hello", { version: wireVersion, host: task.hostId, worker: task.worker, token: task.token })
   }
@@ -298,16 +301,17 @@ class Worker {
     const host: HostFunction = (op, a, b, payload, c) =>
       // Asked at every use of a global: it must cost next to nothing.
       op === opGeneration ? Atomics.load(words, GENERATION) : this.#serveRealm(fresh, op, a, b, payload, c)
-    fresh = new Resident(session, commit, checkpoint, this.#blankRealm(checkpoint.profile), host)
+    fresh = new Resident(session, commit, checkpoint, this.#blankRealm(checkpoint), host)
     this.#residents.set(session, fresh)
     return fresh
   }
 
-  #blankRealm(profile: string): Realm {
+  #blankRealm({ profile, capabilities }: Checkpoint): Realm {
     const spare = this.#spare
-    if (spare?.profile !== profile) return this.#realms.make(profile)
     this.#spare = undefined
-    return spare.realm
+    if (spare?.capabilities.name === profile) return spare
+    this.#spareOf = new Capabilities(profile, capabilities.join(","))
+    return this.#realms.make(this.#spareOf)
   }
 
   /** Boots the next session's realm while nothing else is to do. */
@@ -317,7 +321,7 @@ class Worker {
     setTimeout(() => {
       this.#isSpareDue = false
       if (this.#current === undefined && this.#queue.length === 0) {
-        this.#spare ??= { profile: spareProfile, realm: this.#realms.make(spareProfile) }
+        this.#spare ??= this.#realms.make(this.#spareOf)
       }
     }, spareDelayMs).unref()
   }
@@ -803,11 +807,12 @@ class Worker {
 }
 
 /** What a realm asks about modules, where its profile has any. */
-function serveModules({ modules, profile }: Resident, op: number, a: string, b: string, c: string): string {
-  if (profile !== "full") {
+function serveModules({ modules, realm }: Resident, op: number, a: string, b: string, c: string): string {
+  const { capabilities } = realm
+  if (!capabilities.hasNode) {
     const what = op === opImport ? "import" : "require"
     const message =
-      `${what} is not available in sessions of profile '${profile}'. Open the session with profile "full", ` +
+      `${denialText(what, "import", capabilities.name)} Open the session with profile "full", ` +
       "which has files, packages and Node's modules, or give what is needed as a tool."
     return `!${new ModuleProblem("capability_denied", message).text}`
   }

@@ -9,6 +9,8 @@ import type { RealmApi } from "../../stdlib/realm.ts"
 import type { HostFunction } from "../../stdlib/bridge.ts"
 import type { Primitive } from "../../stdlib/intrinsics.ts"
 import type { SourceOfFunctions } from "../wire/schema.ts"
+import { capabilityFor, denialText } from "../../stdlib/capabilities.ts"
+import type { Capabilities } from "../../stdlib/capabilities.ts"
 import { opOutput } from "../../stdlib/bridge.ts"
 import { packValue, unpackValue } from "../wire/values/pack.ts"
 import { ModuleGraph } from "./modules/graph.ts"
@@ -32,8 +34,9 @@ export class RealmMaker {
   }
 
   /** Boots a blank realm: it belongs to no session until `adopt`. */
-  make(profile: string): Realm {
-    const realm = new Realm(this.#bundle, profile, this.#common.get(profile))
+  make(capabilities: Capabilities): Realm {
+    const profile = capabilities.name
+    const realm = new Realm(this.#bundle, capabilities, this.#common.get(profile))
     if (!this.#common.has(profile)) this.#common.set(profile, realm.common)
     return realm
   }
@@ -49,6 +52,7 @@ interface CommonFacts {
 export class Realm {
   readonly api: RealmApi
   readonly common: CommonFacts
+  readonly capabilities: Capabilities
   readonly #context: object
   /** Something of Node's has been handed out, whose promises nobody here knows of. */
   usesNode = false
@@ -56,12 +60,18 @@ export class Realm {
   /** What the realm's calls go to; set by whoever takes the realm over. */
   #host: HostFunction | undefined
 
-  constructor(bundle: Script, profile: string, common?: CommonFacts) {
+  constructor(bundle: Script, capabilities: Capabilities, common?: CommonFacts) {
+    this.capabilities = capabilities
     const context = createContext(constants.DONT_CONTEXTIFY)
     this.#context = context
     const boot = bundle.runInContext(context) as Boot
-    this.api = boot((op, a, b, payload, c) => this.#host?.(op, a, b, payload, c), profile, common?.plan)
-    if (profile === "full") this.#installNode()
+    this.api = boot(
+      (op, a, b, payload, c) => this.#host?.(op, a, b, payload, c),
+      capabilities.name,
+      capabilities.list,
+      common?.plan,
+    )
+    if (capabilities.hasNode) this.#installNode()
     this.common = common ?? {
       globals: new Set(Reflect.ownKeys(context).filter((key) => typeof key === "string")),
       plan: copyPlan(this.api.intrinsicPlan),
@@ -79,7 +89,12 @@ export class Realm {
   }
 
   #installNode(): void {
-    const names = nodeGlobalNames(new Set(Reflect.ownKeys(this.#context).filter((key) => typeof key === "string")))
+    const { capabilities } = this
+    const own = new Set(Reflect.ownKeys(this.#context).filter((key) => typeof key === "string"))
+    const names = nodeGlobalNames(own).filter((name) => {
+      const needed = capabilityFor(name)
+      return needed === undefined || capabilities.has(needed)
+    })
     this.api.installNode({
       names,
       shared: sharedConstructors,
@@ -90,7 +105,10 @@ export class Realm {
       },
       makeProcess: () => {
         this.usesNode = true
-        return makeProcess((stream, text) => void this.#host?.(opOutput, stream, text))
+        return makeProcess((stream, text) => {
+          if (!capabilities.has("print")) throw new Error(denialText(`process.${stream}`, "print", capabilities.name))
+          this.#host?.(opOutput, stream, text)
+        })
       },
     })
   }
@@ -112,6 +130,7 @@ export class Realm {
         drop: api.dropModule,
       },
       directory,
+      this.capabilities,
     )
   }
 
@@ -171,7 +190,12 @@ export class Realm {
   }
 }
 
-type Boot = (host: HostFunction, profile: string, plan: RealmApi["intrinsicPlan"] | undefined) => RealmApi
+type Boot = (
+  host: HostFunction,
+  profile: string,
+  granted: string,
+  plan: RealmApi["intrinsicPlan"] | undefined,
+) => RealmApi
 
 /** The plan as arrays of ours, so that the first realm can go. */
 function copyPlan({ parents, keys, ways, facts }: RealmApi["intrinsicPlan"]): RealmApi["intrinsicPlan"] {

@@ -86,7 +86,6 @@ export class Resident implements NameTable {
   readonly session: string
   readonly realm: Realm
   readonly modules: ModuleGraph
-  readonly profile: string
   commit: number
   /** The checkpoint, while its imports have not been made again. */
   #unbuilt: Checkpoint | undefined
@@ -134,9 +133,8 @@ export class Resident implements NameTable {
   constructor(session: string, commit: number, checkpoint: Checkpoint, realm: Realm, host: HostFunction) {
     this.session = session
     this.commit = commit
-    const { kind, tools, directory, profile } = checkpoint
+    const { kind, tools, directory } = checkpoint
     this.realm = realm
-    this.profile = profile
     this.modules = realm.moduleGraph(directory)
     realm.adopt(host, { id: session, kind, tools, directory })
     if (checkpoint.definitions.some(isImport)) this.#unbuilt = checkpoint

@@ -3,6 +3,7 @@
 // Session code asks over its host's main thread; what it asks is answered here, by the workspace that the host serves, whatever the
 // message claims. Reads are answered at once from committed state. Writes to globals are answered when every host has seen them.
 import type { Emit } from "../events.ts"
+import { denialText } from "../../stdlib/capabilities.ts"
 import { NacreError } from "../errors.ts"
 import type { Host, SyncAnswer, SyncCall } from "../host/host.ts"
 import type { Session } from "../session/session.ts"
@@ -64,6 +65,9 @@ export class Workspace {
   answer(caller: Session, call: SyncCall, op: Question): SyncAnswer | Promise<SyncAnswer> {
     const { key, evalId } = call
     const target = call.target ?? ""
+    if (isAboutOthers(op) && target !== caller.id && !caller.grants.has("sessions.read")) {
+      return refusal("capability_denied", denialText("Reading other sessions", "sessions.read", caller.profile))
+    }
     switch (op) {
       case "find":
         return answer(this.#alive(target)?.kind ?? "")
@@ -122,8 +126,10 @@ export class Workspace {
     evalId: string,
     bytes: Uint8Array,
   ): SyncAnswer | Promise<SyncAnswer> {
-    if (caller.profile === "minimal") {
-      return refusal("unsupported", `Profile minimal has the language only: '${op}' is not for it.`)
+    const needed = op === "show" ? "print" : "globals.write"
+    if (!caller.grants.has(needed)) {
+      const what = op === "show" ? "Transcript.show" : `Workspace.${op}`
+      return refusal("capability_denied", denialText(what, needed, caller.profile))
     }
     const by = { session: caller.id, evalId }
     if (op === "show") {
@@ -145,6 +151,11 @@ export class Workspace {
       },
     )
   }
+}
+
+/** Questions whose answer is about sessions. */
+function isAboutOthers(op: Question): boolean {
+  return op === "find" || op === "sessions" || op === "info" || op === "keys" || op === "includes" || op === "read"
 }
 
 /** What is known of a session, as JSON; empty when it is not alive. */

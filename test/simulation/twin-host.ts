@@ -46,6 +46,7 @@ let hosts = 0
 export class TwinHost implements HostPort {
   readonly id = `hst_${++hosts}`
   readonly pid = hosts
+  readonly kind = ""
   readonly threads = new Map<number, TwinThread>()
   readonly world: TwinWorld
   isDead = false

@@ -227,6 +227,7 @@ export class World {
           lost: [],
           kind: "",
           profile: "",
+          capabilities: [],
           directory: "/",
         }
         return { ...request, checkpoint: { ...checkpoint, tools: [...session.log] } }

@@ -8,7 +8,8 @@ import { McpServer } from "@modelcontextprotocol/server"
 import type { CallToolResult, ServerContext } from "@modelcontextprotocol/server"
 import { serveStdio } from "@modelcontextprotocol/server/stdio"
 import { NacreError } from "../../errors.ts"
-import type { Nacre, Profile } from "../../nacre.ts"
+import type { Nacre } from "../../nacre.ts"
+import type { BuiltInProfile } from "../shapes.ts"
 import { checkParameters } from "../schema.ts"
 import { packageVersion } from "../version.ts"
 import { describedBy, parametersSchema, resultSchema } from "./json-schema.ts"
@@ -21,7 +22,7 @@ export interface McpOptions {
   /** The system, which may still be starting: a client that connects is not kept waiting for it. */
   readonly nacre: Promise<Nacre>
   /** The most that a session's code may do, and what it may by default. */
-  readonly profile: Profile
+  readonly profile: BuiltInProfile
   readonly input: Readable
   readonly output: Writable
   /** Ends the connection. */

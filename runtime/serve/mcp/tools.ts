@@ -4,13 +4,14 @@
 // server, and newer revisions of MCP have no connection state at all. A call that names none means the session `default`, which its
 // answer says.
 import { NacreError } from "../../errors.ts"
-import type { Nacre, OpenOptions, Profile } from "../../nacre.ts"
+import type { Nacre, OpenOptions } from "../../nacre.ts"
 import type { Change } from "../../session/changes.ts"
 import type { Outcome } from "../../session/outcome.ts"
 import type { Session, SubmittedChange } from "../../session/session.ts"
 import type { EvalOptions } from "../../shell/shell.ts"
 import type { Fields, FieldsOf } from "../schema.ts"
 import { milliseconds, profiles } from "../shapes.ts"
+import type { BuiltInProfile } from "../shapes.ts"
 import { change, changeOf, infoOf, outcome, outcomeOf, record, recordOf, sessionInfo } from "./shapes.ts"
 import { recordText } from "../report.ts"
 import { changeText, outcomeText } from "./text.ts"
@@ -21,7 +22,7 @@ export const defaultSession = "default"
 export interface ToolCall {
   readonly nacre: Nacre
   /** The most that a session's code may do. */
-  readonly profile: Profile
+  readonly profile: BuiltInProfile
   /** Aborted when the client cancels the call, and when the connection ends. */
   readonly signal: AbortSignal
   /** Hears what an eval writes, as it comes. */
@@ -296,7 +297,7 @@ export const tools: Readonly<Record<string, McpTool>> = {
 }
 
 /** An agent must not give its own code more than whoever started the server has. */
-function checkProfile(wanted: Profile | undefined, most: Profile): void {
+function checkProfile(wanted: BuiltInProfile | undefined, most: BuiltInProfile): void {
   if (wanted === undefined || profiles.indexOf(wanted) <= profiles.indexOf(most)) return
   const message = `This server's sessions have profile '${most}' at most; ask who runs it to start it with nacre mcp --profile ${wanted}.`
   throw new NacreError("capability_denied", message)

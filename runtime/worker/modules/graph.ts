@@ -15,6 +15,8 @@ import { compileFile, importHook } from "../../language/file.ts"
 import type { FileText } from "../../language/file.ts"
 import { renderProblem } from "../../language/parse.ts"
 import type { Position } from "../../language/positions.ts"
+import type { Capabilities } from "../../../stdlib/capabilities.ts"
+import { admitModule } from "./admission.ts"
 import { ModuleProblem } from "./problem.ts"
 import { Resolver } from "./resolve.ts"
 import type { Form, Resolved } from "./resolve.ts"
@@ -84,6 +86,7 @@ const namesModuleExports = Number(process.versions.node.split(".", 1)[0]) >= 23
 export class ModuleGraph {
   readonly #realm: ModulesRealm
   readonly #folder: string
+  readonly #capabilities: Capabilities
   #made: Resolver | undefined
   readonly #files = new Map<string, FileModule>()
   readonly #ofRecord = new WeakMap<object, FileModule>()
@@ -95,8 +98,9 @@ export class ModuleGraph {
   #bytes = 0
   #added: FileModule[] = []
 
-  constructor(realm: ModulesRealm, directory: string) {
+  constructor(realm: ModulesRealm, directory: string, capabilities: Capabilities) {
     this.#realm = realm
+    this.#capabilities = capabilities
     this.#folder = directory.endsWith("/") ? directory : `${directory}/`
   }
 
@@ -314,6 +318,7 @@ export class ModuleGraph {
   }
 
   #one(resolved: Resolved, type: string, who: string, form: Form): FileModule {
+    admitModule(resolved, who, this.#capabilities)
     const key = keyOf(resolved)
     const known = this.#files.get(key)
     if (known !== undefined) {

@@ -1,7 +1,5 @@
 // The client library against real servers: what it takes for granted, and what becomes of requests when the way breaks or a server hangs.
 import { execFileSync } from "node:child_process"
-import { createServer, connect as connectTcp } from "node:net"
-import type { Server, Socket } from "node:net"
 import { afterAll, beforeAll, describe, expect, expectTypeOf, test } from "vitest"
 import { connectSocket, connectStdio } from "nacre/client"
 import type { Client, ConnectionChange, ResultOf } from "nacre/client"
@@ -9,6 +7,7 @@ import { serve } from "nacre/serve"
 import type { Served } from "nacre/serve"
 import { until } from "../../until.ts"
 import { NacreUnderTest } from "../nacre-under-test.ts"
+import { Wire } from "./wire.ts"
 
 const token = "correct-horse-battery"
 const under = new NacreUnderTest()
@@ -25,52 +24,6 @@ afterAll(async () => {
 /** The process that was started last by this one as `nacre session`. */
 function newestServer(): number {
   return Number(execFileSync("pgrep", ["-n", "-P", String(process.pid), "-f", "main.js session"], { encoding: "utf8" }))
-}
-
-/** A way to the server that a test can cut. */
-class Wire {
-  readonly #sockets = new Set<Socket>()
-  readonly #server: Server
-  isCut = false
-  url = ""
-
-  constructor() {
-    this.#server = createServer((near) => {
-      if (this.isCut) {
-        near.destroy()
-        return
-      }
-      const { hostname, port } = new URL(served.url)
-      const far = connectTcp({ host: hostname, port: Number(port) })
-      for (const [from, to] of [
-        [near, far],
-        [far, near],
-      ] as const) {
-        this.#sockets.add(from)
-        from.on("error", () => {})
-        from.on("close", () => {
-          this.#sockets.delete(from)
-          to.destroy()
-        })
-        from.pipe(to)
-      }
-    })
-  }
-
-  async open(): Promise<this> {
-    await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve))
-    this.url = `ws://127.0.0.1:${(this.#server.address() as { port: number }).port}`
-    return this
-  }
-
-  cut(): void {
-    for (const socket of this.#sockets) socket.destroy()
-  }
-
-  async close(): Promise<void> {
-    this.cut()
-    await new Promise((resolve) => this.#server.close(resolve))
-  }
 }
 
 test("types its methods from the server's table", async () => {
@@ -189,7 +142,7 @@ describe("a socket", () => {
   })
 
   test("that breaks again and again loses no answer, no output and no event, and runs nothing twice", async () => {
-    const wire = await new Wire().open()
+    const wire = await new Wire(served.url).open()
     const changes: string[] = []
     const client = await connectSocket({
       url: wire.url,
@@ -228,7 +181,7 @@ describe("a socket", () => {
   })
 
   test("that stays broken fails what was asked, and the next request tries again", async () => {
-    const wire = await new Wire().open()
+    const wire = await new Wire(served.url).open()
     const client = await connectSocket({ url: wire.url, token, reconnectMs: 100, initialize: { session: "stays" } })
     await client.request("eval", { code: "let n = 5" })
     const asked = client.request("eval", { code: "await tools.hold('broken')" })

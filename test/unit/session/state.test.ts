@@ -23,7 +23,7 @@ type Held = { held: "bytes"; value: string; readonly: boolean } | { held: "realm
 type Model = Map<string, Held | { held: "source"; dependencies: readonly string[] }>
 
 const names = ["a", "b", "c", "d", "e", "f"]
-const realm = { tools: ["t"], kind: "repl", profile: "standard", directory: "/d" }
+const realm = { tools: ["t"], kind: "repl", profile: "standard", capabilities: [], directory: "/d" }
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
 

@@ -4,6 +4,7 @@ import type { Scheduler } from "../../../runtime/host/scheduler.ts"
 import type { Job, Tenant } from "../../../runtime/host/worker-slot.ts"
 import { defaultLimits } from "../../../runtime/options.ts"
 import { SessionState } from "../../../runtime/session/state.ts"
+import { profileNamed, resolveProfiles } from "../../../runtime/profile.ts"
 import { Shell } from "../../../runtime/shell/shell.ts"
 import { VirtualClock } from "../../simulation/virtual-clock.ts"
 import { fromWorkerSamples } from "../wire/messages.ts"
@@ -27,6 +28,7 @@ function start() {
     id: "ses_a",
     kind: "repl",
     profile: "standard",
+    grants: profileNamed(resolveProfiles(undefined, "/"), "standard"),
     directory: "/d",
     workspace: "main",
     principal: undefined,

@@ -44,6 +44,7 @@ export const sampleCheckpoint: Checkpoint = {
   tools: ["t"],
   kind: "repl",
   profile: "standard",
+  capabilities: ["print"],
   directory: "/d",
 }
 

@@ -6,11 +6,12 @@ import { bundleRealmScript } from "../../../runtime/worker/bundle.ts"
 import { Realm } from "../../../runtime/worker/realm.ts"
 import { changedUrlParts, urlParts } from "../../../runtime/worker/url-parts.ts"
 import { opTimerSet, opUrl } from "../../../stdlib/bridge.ts"
+import { Capabilities, standardCapabilities } from "../../../stdlib/capabilities.ts"
 
 const bundle = bundleRealmScript()
 
 function newRealm(timers: number[] = []): Realm {
-  const realm = new Realm(bundle, "standard")
+  const realm = new Realm(bundle, new Capabilities("standard", standardCapabilities))
   const facts = { id: "s", kind: "service", tools: [], directory: "/" }
   realm.adopt((op, a, b, _payload, c) => {
     if (op === opTimerSet) timers.push(a as number)
@@ -338,7 +339,7 @@ test("a session that changed its built-ins changes nothing of them", () => {
 })
 
 test("the minimal profile has none of them", () => {
-  const minimal = new Realm(bundle, "minimal")
+  const minimal = new Realm(bundle, new Capabilities("minimal", ""))
   const source = "typeof URL + typeof URLSearchParams + typeof TextEncoder + typeof AbortSignal"
   expect(minimal.run(new Script(source))).toBe("undefined".repeat(4))
 })

@@ -4,6 +4,7 @@ import { RealmMaker } from "../../../runtime/worker/realm.ts"
 import { GENERATION, allocateSharedWords, raiseGeneration } from "../../../runtime/wire/shared-memory.ts"
 import { GlobalStore } from "../../../runtime/workspace/globals.ts"
 import { checkGlobalName } from "../../../runtime/workspace/names.ts"
+import { Capabilities, standardCapabilities } from "../../../stdlib/capabilities.ts"
 
 const bytes = (length: number): Uint8Array => new Uint8Array(length)
 
@@ -103,7 +104,7 @@ describe("names of globals", () => {
   })
 
   test("every name of a fresh realm's global object is taken", () => {
-    const { globals } = new RealmMaker(bundleRealmScript()).make("standard")
+    const { globals } = new RealmMaker(bundleRealmScript()).make(new Capabilities("standard", standardCapabilities))
     expect(globals.size).toBeGreaterThan(60)
     const free = [...globals].filter((name) => {
       try {

@@ -13,6 +13,7 @@ import { RealmMaker, type Realm } from "../../../../runtime/worker/realm.ts"
 import { ResidentSession } from "../../../resident.ts"
 import { Generator, grammar, type Construct } from "../programs.ts"
 import { plain, prelude, probes, randomFrom, untyped } from "../texts.ts"
+import type { Capabilities } from "../../../../stdlib/capabilities.ts"
 
 const count = Number(process.env["PROGRAMS"] ?? (process.env["CI"] ? 20_000 : 1_000))
 const first = Number(process.env["FIRST_SEED"] ?? 1)
@@ -35,8 +36,8 @@ class ScriptWithPrelude extends Script {
   }
 }
 class Realms extends RealmMaker {
-  override make(profile: string): Realm {
-    const realm = super.make(profile)
+  override make(capabilities: Capabilities): Realm {
+    const realm = super.make(capabilities)
     realm.run(hidesTexts)
     return realm
   }
