@@ -24,6 +24,7 @@ import {
   takeChanges,
 } from "../session/state.ts"
 import type { RevisionFacts, SessionState } from "../session/state.ts"
+import { pinnedAt, retained, retainedAs, shownName } from "../session/unnamed.ts"
 import { decodeForEmbedder } from "../wire/values/embedder.ts"
 import type { QueuedWrite } from "../wire/mutations.ts"
 import type { Rejected } from "../wire/mutations.ts"
@@ -69,12 +70,21 @@ export interface ShellContext {
   readonly emit: Emit
 }
 
-/** Of an eval that is a call: the encoded arguments. */
-export const callArguments = Symbol("callArguments")
+/** Of an eval that is a call. */
+export interface CallTarget {
+  /** The encoded arguments. */
+  readonly args: Uint8Array
+  /** The revision that it runs in; default the one at the time. */
+  readonly revision?: number
+  /** What is called instead of a name: a retained value, as it is called between the processes. */
+  readonly value?: string
+}
+
+export const callTarget = Symbol("callTarget")
 
 export interface EvalOptions {
   /** Internal. */
-  [callArguments]?: Uint8Array
+  [callTarget]?: CallTarget
   /** Milliseconds from when the code begins; `Infinity` for none. */
   timeoutMs?: number
   /** All or nothing: on any exit but `ok` the session is as before. */
@@ -94,6 +104,11 @@ export interface EvalOptions {
   nested?: boolean
   /** `types`: TypeScript's check comes first, and code with mistakes ends as `invalid`; nothing of it runs. Default: the session's, else `syntax`. */
   check?: "types" | "syntax"
+  /**
+   * Whether the result, when it is a function or an object, is kept until `releaseValue`, with a handle in the outcome; "functions": only when it is
+   * a function. Default false.
+   */
+  retainValues?: boolean | "functions"
 }
 
 /** Writes that one eval may have queued, and their bytes together. */
@@ -148,6 +163,8 @@ interface Running {
   /** The commit and the revision that it runs on. */
   commit: number
   revision: number
+  /** That is an earlier one than the session's: nothing of it can change definitions. */
+  isPinned: boolean
   /** Set once, by whichever end came first. */
   end: (() => Outcome) | undefined
   /** Called when everything else has been done. */
@@ -403,6 +420,11 @@ export class Shell {
     return this.#outcomes.find((it) => it.evalId === evalId)
   }
 
+  /** Whether the eval under way runs in another revision than the session's. */
+  get isInEarlierRevision(): boolean {
+    return this.#running?.isPinned === true
+  }
+
   /** A queued write from session code: refused unless its eval is the one under way. */
   onSyncCall(call: SyncCall): SyncAnswer {
     const running = this.#running
@@ -416,6 +438,11 @@ export class Shell {
     if (call.op === "cancel") {
       dropWrites(running, [call.callId])
       return { ok: true, kind: "", message: "" }
+    }
+    if (running.isPinned && (call.op === "clear" || this.session.state.definitions.has(call.key))) {
+      const what = call.op === "clear" ? "the definitions" : `the definition '${call.key}'`
+      const message = `Eval ${call.evalId} runs in revision ${running.revision} and cannot change ${what} of the present one.`
+      return { ok: false, kind: "stale_parent", message }
     }
     if (running.queue.length >= queuedWritesMax || running.queuedBytes + call.bytes.length > queuedBytesMax) {
       const message = `Eval ${call.evalId} has queued ${running.queue.length} writes of ${running.queuedBytes} bytes, its maximum.`
@@ -480,6 +507,7 @@ export class Shell {
       checking: undefined,
       commit: this.session.state.commit,
       revision: this.session.state.revision,
+      isPinned: false,
       end: undefined,
       ended: undefined,
     }
@@ -593,8 +621,12 @@ export class Shell {
         outcome.rejected = [...outcome.rejected, ...withoutOvertaken(delta, running.overtaken)]
       Object.assign(outcome.committed, without(commitDelta(state, delta, this.#by(running)), "rejected"))
       if (message.isPlain && message.plain !== undefined) state.lastValue = { plain: message.plain }
-      outcome.late = delta.late ?? []
-      outcome.stale = delta.stale ?? []
+      if (delta.retained !== undefined && outcome.value !== undefined) {
+        const { revision } = running
+        outcome.value.handle = retained(state, delta.retained, { revision, ...outcome.value })
+      }
+      outcome.late = (delta.late ?? []).map(shownName)
+      outcome.stale = (delta.stale ?? []).map((text) => text.replace(/^\S+/, shownName))
       outcome.reloaded = delta.reloaded ?? []
       outcome.lost.push(...(delta.lostImports ?? []))
       if (!message.realmKept) outcome.lost.push(...this.#realmLost("its realm could not be kept"))
@@ -781,11 +813,19 @@ export class Shell {
     message.seq = seq
     message.atomic = options.atomic ?? false
     if (change !== undefined) message.change = change.request
-    const args = options[callArguments]
-    if (args !== undefined) message.args = args
     const running = this.#running!
     running.commit = state.commit
     running.revision = state.revision
+    const target = options[callTarget]
+    if (target !== undefined) {
+      message.args = target.args
+      if (target.value !== undefined) message.value = target.value
+      running.revision = target.revision ?? state.revision
+      running.isPinned = running.revision !== state.revision
+      if (running.isPinned) message.pinned = pinnedAt(state, running.revision)
+    }
+    const { retainValues = false } = options
+    if (retainValues !== false) message.retain = { as: retainedAs(evalId), functionsOnly: retainValues === "functions" }
     running.updatesSent = updates.length
     // What was committed until now it runs on.
     running.overtaken = undefined

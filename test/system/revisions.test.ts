@@ -19,9 +19,19 @@ interface Step {
   reset?: boolean
   wrap?: { name: string; key: string; source: string }
   unwrap?: { name: string; key?: string }
-  call?: { name: string; args?: unknown[] }
+  call?: { name: string; args?: unknown[]; revision?: number; pin?: string; atomic?: boolean }
+  /** A call of the value that is retained under a word. */
+  callValue?: string
+  args?: unknown[]
+  /** Of an eval or a call: the word that its result is retained under. */
+  retain?: string
+  releaseValue?: string
+  /** Holds a revision, or with `true` the present one, under the word in `as`. */
+  pin?: number | true
+  releasePin?: string
   /** An eval that is left under way once it has called `tools.hold` of that name, and let go on. */
   start?: string
+  startCall?: { name: string; args?: unknown[]; revision?: number }
   until?: string
   release?: string
   of?: string
@@ -50,6 +60,8 @@ interface Step {
   wrapped?: string[]
   unwrapped?: string[]
   unlessRebuilt?: boolean
+  /** What the outcome lists. */
+  committed?: string[]
 }
 
 interface Case {
@@ -74,6 +86,8 @@ class Run {
   session: Session
   readonly candidates = new Map<string, string>()
   readonly digests = new Map<string, string>()
+  /** Handles of retained values, and ids of pins, by their words. */
+  readonly handles = new Map<string, string>()
   readonly started = new Map<string, Promise<Outcome>>()
   readonly neighbour: Session | undefined
 
@@ -90,20 +104,26 @@ class Run {
     if (step.unlessRebuilt === true && this.evicts) return
     const what = JSON.stringify(step)
     if (step.fails !== undefined) {
-      await expect(this.session.commitChange(this.candidates.get(step.commit!)!), what).rejects.toMatchObject({
-        kind: step.fails,
-      })
+      await expect(this.refused(step), what).rejects.toMatchObject({ kind: step.fails })
       return
     }
-    if (step.start !== undefined) {
-      this.started.set(step.as!, this.session.eval(step.start))
+    if (step.start !== undefined || step.startCall !== undefined) {
+      const { start, startCall } = step
+      const { session } = this
+      this.started.set(step.as!, start === undefined ? session.callBinding(startCall!) : session.eval(start))
       await it.parked(step.until!)
     } else if (step.release !== undefined) {
       it.held.get(step.release)!.gate.open()
       this.outcome(await this.started.get(step.of!)!, step)
       this.started.delete(step.of!)
-    } else if (step.eval !== undefined) this.outcome(await this.session.eval(step.eval), step)
-    else if (step.call !== undefined) this.outcome(await this.session.callBinding(step.call), step)
+    } else if (step.eval !== undefined)
+      this.outcome(await this.session.eval(step.eval, { retainValues: step.retain !== undefined }), step)
+    else if (step.call !== undefined || step.callValue !== undefined) this.outcome(await this.called(step), step)
+    else if (step.pin !== undefined) {
+      const pin = await this.session.pinRevision(step.pin === true ? undefined : step.pin)
+      this.handles.set(step.as!, pin.id)
+    } else if (step.releasePin !== undefined) await this.session.releasePin(this.handles.get(step.releasePin)!)
+    else if (step.releaseValue !== undefined) await this.session.releaseValue(this.handles.get(step.releaseValue)!)
     else if (step.reset === true) await this.session.reset()
     else if (step.abandon !== undefined)
       expect(await this.session.abandonChange(this.candidates.get(step.abandon)!), what).toBe(true)
@@ -119,6 +139,22 @@ class Run {
     // A worker here has room for one realm.
     await this.neighbour!.eval("1")
     expect(this.session.isResident, what).toBe(false)
+  }
+
+  called({ call, callValue, args = [], retain }: Step): Promise<Outcome> {
+    const retainValues = retain !== undefined
+    if (callValue !== undefined)
+      return this.session.callValue({ value: this.handles.get(callValue)!, args, retainValues })
+    const { pin, ...rest } = call!
+    if (pin === undefined) return this.session.callBinding({ ...rest, retainValues })
+    return this.session.callBinding({ ...rest, retainValues, pin: this.handles.get(pin)! })
+  }
+
+  refused(step: Step): Promise<unknown> {
+    if (step.commit !== undefined) return this.session.commitChange(this.candidates.get(step.commit)!)
+    if (step.releaseValue !== undefined) return this.session.releaseValue(this.handles.get(step.releaseValue)!)
+    if (step.releasePin !== undefined) return this.session.releasePin(this.handles.get(step.releasePin)!)
+    return this.called(step)
   }
 
   async change(step: Step): Promise<(Committed & { outcome?: Outcome }) | Rejected> {
@@ -179,7 +215,11 @@ class Run {
     const what = JSON.stringify([step, outcome])
     expect(outcome.status, what).toBe(step.throws === undefined ? "ok" : "threw")
     if (step.value !== undefined) expect(outcome.value?.text.replace(/\s+/g, " "), what).toBe(step.value)
-    if (step.throws !== undefined) expect(outcome.error?.message, what).toBe(step.throws)
+    const message = outcome.error?.message.replace(/ evl_[\w-]+/g, "")
+    if (step.throws !== undefined) expect(message, what).toBe(step.throws)
+    if (step.committed !== undefined) expect(outcome.committed.set, what).toEqual(step.committed)
+    if (step.retain !== undefined && outcome.value?.handle !== undefined)
+      this.handles.set(step.retain, outcome.value.handle)
     const overtaken = outcome.rejected.filter(({ kind }) => kind === "stale_parent").map(({ key }) => key)
     expect(overtaken, what).toEqual(step.overtaken ?? [])
   }

@@ -70,6 +70,7 @@ export const sampleDelta: Delta = {
   late: ["l"],
   realmOnly: ["globalThis.g"],
   stale: ["s"],
+  retained: { as: "@val_b", isFunction: true },
   lostImports: ["i"],
   reloaded: ["r"],
 }
@@ -92,6 +93,14 @@ export const toWorkerSamples: Samples<typeof toWorker> = {
     updates: [{ candidate: "chg_a", definitions: [definition], removed: ["y"], ...sampleValues }],
     base: 0,
     args: bytes,
+    value: "@val_a",
+    pinned: {
+      id: "1 from 2",
+      definitions: [definition],
+      removed: ["y"],
+      data: [{ name: "d", from: "@1:d", reason: "" }],
+    },
+    retain: { as: "@val_b", functionsOnly: true },
   },
   settle: { evalId: "evl_a", how: "timeout" },
   toolResult: { session: "ses_a", callId: 1, ok: true, bytes, message: "", kind: "" },
