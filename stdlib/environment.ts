@@ -107,6 +107,13 @@ export interface Candidate {
   readonly before: { readonly name: string; readonly definition: Definition | undefined }[]
 }
 
+/** How an earlier revision differs; see `enterRevision`. */
+type DifferenceLists = "removed" | "data" | "from" | "reasons" | "plain"
+
+interface PlainValues {
+  readonly plainValues: readonly unknown[]
+}
+
 /** An earlier revision that is in force, and what stood there before. */
 export interface EnteredRevision {
   readonly cells: { readonly cell: Cell; readonly before: Saved; readonly after: Saved }[]
@@ -573,10 +580,7 @@ export class Environment implements CellOwner {
    */
   enterRevision(
     unit: Unit,
-    removed: readonly string[],
-    data: readonly string[],
-    from: readonly string[],
-    reasons: readonly string[],
+    { removed, data, from, reasons, plain, plainValues }: Record<DifferenceLists, readonly string[]> & PlainValues,
   ): EnteredRevision {
     const candidate: Candidate = {
       cells: newList(),
@@ -594,6 +598,11 @@ export class Environment implements CellOwner {
       if (kept === undefined) this.lose(name, reasons[index]!)
       else this.setLocal(name, kept.value, true)
       arrayPush(names, name)
+    }
+    for (let index = 0; index < plain.length; index++) {
+      this.#noteDefinition(candidate, plain[index]!)
+      this.setLocal(plain[index]!, plainValues[index], true)
+      arrayPush(names, plain[index]!)
     }
     for (let index = 0; index < removed.length; index++) {
       this.#noteDefinition(candidate, removed[index]!)

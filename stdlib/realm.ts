@@ -835,13 +835,16 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
       data: readonly string[],
       from: readonly string[],
       reasons: readonly string[],
+      plain: readonly string[],
+      plainValues: readonly Primitive[],
     ): string | undefined {
       const before: boolean[] = newList()
       for (let index = 0; index < names.length; index++) before[index] = privateNames[names[index]!] === true
       notePrivateNames(names, privates)
       adoptSources(unit.sites, sourceList)
       try {
-        enteredRevision = { revision: environment.enterRevision(unit, removed, data, from, reasons), names, before }
+        const given = { removed, data, from, reasons, plain, plainValues }
+        enteredRevision = { revision: environment.enterRevision(unit, given), names, before }
       } catch (error) {
         notePrivateNames(names, before)
         return describeOther(error)

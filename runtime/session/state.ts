@@ -27,6 +27,9 @@ export interface RetainedFacts {
   readonly type: string
 }
 
+/** Data of a definition that was made anew or taken away: the value, where that is plain and short, so that it needs nobody to hold it. */
+export type Replaced = { readonly value: PlainValue } | "gone"
+
 /** A value without a name: one that the embedder holds, or, without `facts`, data that a revision needs which is held. */
 export interface Unnamed {
   readonly local: Local
@@ -62,13 +65,13 @@ export class SessionState {
   /** Revisions that are held for calls, by pin. */
   pins: Map<string, number> | undefined
   /** Definitions whose data has been made anew or taken away since the last revision. */
-  replaced: Set<string> | undefined
+  replaced: Map<string, Replaced> | undefined
   /** Names that were bound, changed, removed or lost since `takeChanges`. */
   touched: Set<string> | undefined
 }
 
 const nothing: readonly string[] = []
-const noNames: ReadonlySet<string> = new Set()
+const noNames: ReadonlyMap<string, Replaced> = new Map()
 /** Until the groups of the same commit are put. */
 const placeholder: Unnamed = { local: { readonly: true, held: "lost", reason: "it was not committed" } }
 
@@ -77,7 +80,7 @@ interface History {
   readonly record: RevisionRecord
   readonly undo: Undo
   /** Definitions whose data it made anew or took away. */
-  readonly replaced: ReadonlySet<string>
+  readonly replaced: ReadonlyMap<string, Replaced>
   readonly before: History | undefined
 }
 
@@ -332,7 +335,7 @@ export function copyState(state: SessionState): SessionState {
   copy.realmOnly = state.realmOnly
   copy.unnamed = state.unnamed && new Map(state.unnamed)
   copy.pins = state.pins && new Map(state.pins)
-  copy.replaced = state.replaced && new Set(state.replaced)
+  copy.replaced = state.replaced && new Map(state.replaced)
   return copy
 }
 

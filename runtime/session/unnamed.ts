@@ -9,11 +9,13 @@
 import type { DefinitionRecord, PinnedRevision } from "../wire/schema.ts"
 import { reachedWithin } from "../module/graph.ts"
 import { differenceTo } from "./state.ts"
-import type { RetainedFacts, SessionState, Unnamed } from "./state.ts"
+import type { Replaced, RetainedFacts, SessionState, Unnamed } from "./state.ts"
 
 const mark = "@"
 /** Characters of a retained value's text that a list of them shows. */
 const shownTextMax = 200
+/** UTF-16 units of a string that history keeps for whoever calls an earlier revision: a name or a path, not a document. */
+const keptTextMax = 1_024
 
 export function isUnnamed(name: string): boolean {
   return name.startsWith(mark)
@@ -54,7 +56,10 @@ export function shownName(name: string): string {
 
 /** Before a definition is replaced: its data, if it has some, is that of no later revision. */
 export function noteReplaced(state: SessionState, name: string): void {
-  if (state.definitions.get(name)?.isData === true) (state.replaced ??= new Set()).add(name)
+  if (state.definitions.get(name)?.isData !== true || state.replaced?.has(name) === true) return
+  const local = state.locals.get(name)
+  const isShort = local?.held === "value" && (typeof local.value !== "string" || local.value.length <= keptTextMax)
+  ;(state.replaced ??= new Map()).set(name, isShort ? { value: local.value } : "gone")
 }
 
 function* heldRevisions(state: SessionState): Iterable<number> {
@@ -62,11 +67,17 @@ function* heldRevisions(state: SessionState): Iterable<number> {
   for (const { facts } of state.unnamed?.values() ?? []) if (facts !== undefined) yield facts.revision
 }
 
-/** The revision that replaced the data which a definition had at `revision`; `undefined` when it has that still. */
-function replacedAfter(state: SessionState, revision: number, name: string): number | undefined {
-  let found = state.replaced?.has(name) === true ? state.revision + 1 : undefined
+/** What replaced the data which a definition had at `revision`, and what that was; `undefined` when it has that still. */
+function replacedAfter(
+  state: SessionState,
+  revision: number,
+  name: string,
+): { readonly by: number; readonly was: Replaced } | undefined {
+  const last = state.replaced?.get(name)
+  let found = last === undefined ? undefined : { by: state.revision + 1, was: last }
   for (let at = state.history; at !== undefined && at.record.revision > revision; at = at.before) {
-    if (at.replaced.has(name)) found = at.record.revision
+    const was = at.replaced.get(name)
+    if (was !== undefined) found = { by: at.record.revision, was }
   }
   return found
 }
@@ -80,7 +91,7 @@ export function keepData(state: SessionState, names: Iterable<string>): { name: 
   if (held.length === 0) return kept
   for (const name of names) {
     const local = state.locals.get(name)
-    if (local === undefined || state.definitions.get(name)?.isData !== true) continue
+    if (local === undefined || local.held === "value" || state.definitions.get(name)?.isData !== true) continue
     if (held.every((revision) => replacedAfter(state, revision, name) !== undefined)) continue
     const as = nameOfData(name, state.revision)
     ;(state.unnamed ??= new Map()).set(as, { local: { ...local, readonly: true }, inBytes: name })
@@ -98,7 +109,7 @@ export function dropData(state: SessionState): string[] {
     for (const as of data) {
       const name = as.slice(as.indexOf(":") + 1)
       const replaced = replacedAfter(state, revision, name)
-      if (replaced !== undefined) needed.add(nameOfData(name, replaced - 1))
+      if (replaced !== undefined) needed.add(nameOfData(name, replaced.by - 1))
     }
   }
   const dropped = data.filter((as) => !needed.has(as))
@@ -134,14 +145,15 @@ export function pinnedAt(state: SessionState, revision: number): PinnedRevision 
   const { definitions } = state
   const difference = differenceTo(state, revision)
   const suspects = new Set(difference.keys())
-  for (const name of state.replaced ?? []) suspects.add(name)
+  for (const name of state.replaced?.keys() ?? []) suspects.add(name)
   for (let at = state.history; at !== undefined && at.record.revision > revision; at = at.before)
-    for (const name of at.replaced) suspects.add(name)
+    for (const name of at.replaced.keys()) suspects.add(name)
   const then = (name: string): DefinitionRecord | undefined =>
     difference.has(name) ? difference.get(name) : definitions.get(name)
 
   const changed = new Map<string, DefinitionRecord>()
   const removed: string[] = []
+  const plain: PinnedRevision["plain"] = []
   const data: PinnedRevision["data"] = []
   for (const name of suspects) {
     const record = then(name)
@@ -155,15 +167,17 @@ export function pinnedAt(state: SessionState, revision: number): PinnedRevision 
     } else {
       const replaced = replacedAfter(state, revision, name)
       if (replaced === undefined) continue
-      const from = nameOfData(name, replaced - 1)
+      const { by, was } = replaced
+      const from = nameOfData(name, by - 1)
       const local = state.unnamed?.get(from)?.local
-      if (local !== undefined && local.held !== "lost") data.push({ name, from, reason: "" })
-      else data.push({ name, from: "", reason: goneReason(revision, replaced, local) })
+      if (was !== "gone") plain.push({ name, value: was.value })
+      else if (local !== undefined && local.held !== "lost") data.push({ name, from, reason: "" })
+      else data.push({ name, from: "", reason: goneReason(revision, by, local) })
     }
   }
 
   // As `buildCandidate` finds what must be made with a change. What reads a name that is bound in another way then is compiled anew, too.
-  const unbound = new Set([...removed, ...data.map(({ name }) => name)])
+  const unbound = new Set([...removed, ...[...plain, ...data].map(({ name }) => name)])
   const keys = [...changed.keys(), ...unbound]
   const dependents = definitions.graph.dependentsOf(keys)
   const make = new Set(changed.keys())
@@ -173,7 +187,7 @@ export function pinnedAt(state: SessionState, revision: number): PinnedRevision 
   const made = Array.from(make, (name) => then(name)).filter(
     (record) => record !== undefined && record.isData !== true && !isType(record) && record.kind !== "import",
   ) as DefinitionRecord[]
-  return { id: `${revision} from ${state.revision}`, definitions: made, removed, data }
+  return { id: `${revision} from ${state.revision}`, definitions: made, removed, plain, data }
 }
 
 function goneReason(revision: number, replaced: number, local: Unnamed["local"] | undefined): string {

@@ -619,10 +619,12 @@ export class Shell {
       assert(message.queued <= running.queue.length, "the worker folded writes that its shell does not hold")
       if (running.overtaken !== undefined)
         outcome.rejected = [...outcome.rejected, ...withoutOvertaken(delta, running.overtaken)]
+      const before = state.revision
       Object.assign(outcome.committed, without(commitDelta(state, delta, this.#by(running)), "rejected"))
       if (message.isPlain && message.plain !== undefined) state.lastValue = { plain: message.plain }
       if (delta.retained !== undefined && outcome.value !== undefined) {
-        const { revision } = running
+        // What the eval has published is part of what its result was made in.
+        const revision = state.revision === before ? running.revision : state.revision
         outcome.value.handle = retained(state, delta.retained, { revision, ...outcome.value })
       }
       outcome.late = (delta.late ?? []).map(shownName)

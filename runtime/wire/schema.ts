@@ -180,13 +180,14 @@ const update = record({
   kept: optional(list(record({ name: str, as: str }))),
 })
 /**
- * An earlier revision as differences from the one that stands: what has to be made again, what was not there, and where data is that has been
- * replaced since; without `from` it is gone, for that reason. `id` says from where to where.
+ * An earlier revision as differences from the one that stands: what has to be made again, what was not there, and data that has been replaced
+ * since: plain values, and where the rest is; without `from` it is gone, for that reason. `id` says from where to where.
  */
 const pinned = record({
   id: str,
   definitions: list(definition),
   removed: list(str),
+  plain: list(plainBinding),
   data: list(record({ name: str, from: str, reason: str })),
 })
 

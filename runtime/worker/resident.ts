@@ -247,11 +247,11 @@ export class Resident implements NameTable {
   }
 
   /** Puts an earlier revision in force for the next eval, until it is committed; gives what went wrong. */
-  enterRevision({ id, definitions, removed, data }: PinnedRevision): ErrorRecord | undefined {
+  enterRevision({ id, definitions, removed, plain, data }: PinnedRevision): ErrorRecord | undefined {
     const { api } = this.realm
+    const values = new Set([...plain, ...data].map(({ name }) => name))
     const names: NameTable = {
-      kind: (name) =>
-        removed.includes(name) ? undefined : data.some((it) => it.name === name) ? "readonly" : this.kind(name),
+      kind: (name) => (removed.includes(name) ? undefined : values.has(name) ? "readonly" : this.kind(name)),
       isRealmGlobal: (name) => this.isRealmGlobal(name),
       dependencies: (name) => this.dependencies(name),
     }
@@ -278,6 +278,8 @@ export class Resident implements NameTable {
       list(data.map((it) => it.name)),
       list(data.map((it) => it.from)),
       list(data.map((it) => it.reason)),
+      list(plain.map((it) => it.name)),
+      list(plain.map((it) => it.value)),
     )
     if (thrown !== undefined) return errorRecord(thrown, this, { text: "", file: "", line: 1 })
     const roots = data.flatMap(({ from }) => (from === "" ? [] : [from]))

@@ -11,21 +11,29 @@ const it = useNacre({
 
 const textOf = ({ value, error, status }: Outcome): string => value?.text ?? error?.message ?? status
 
-describeBoth("a call of an earlier revision finds everything as it was then, over the locals of now", async (session, settle) => {
-  await session.submit("function g() { return 'old' }\nfunction f() { n += 1; return [g(), n] }\nlet n = 0")
-  await settle()
-  await session.submit("function g() { return 'new' }")
-  await settle()
-  expect(textOf(await session.callBinding({ name: "f", revision: 1 }))).toBe("[ 'old', 1 ]")
-  await settle()
-  expect(textOf(await session.callBinding({ name: "f" }))).toBe("[ 'new', 2 ]")
-  await settle()
-  const outcome = await session.callBinding({ name: "f", revision: 1 })
-  expect(textOf(outcome)).toBe("[ 'old', 3 ]")
-  expect(outcome).toMatchObject({ revisionUsed: 1, revision: 2, rejected: [], committed: { set: ["n"], definitions: [] } })
-  await settle()
-  expect(await session.run("[...f(), g()]")).toEqual(["new", 4, "new"])
-})
+describeBoth(
+  "a call of an earlier revision finds everything as it was then, over the locals of now",
+  async (session, settle) => {
+    await session.submit("function g() { return 'old' }\nfunction f() { n += 1; return [g(), n] }\nlet n = 0")
+    await settle()
+    await session.submit("function g() { return 'new' }")
+    await settle()
+    expect(textOf(await session.callBinding({ name: "f", revision: 1 }))).toBe("[ 'old', 1 ]")
+    await settle()
+    expect(textOf(await session.callBinding({ name: "f" }))).toBe("[ 'new', 2 ]")
+    await settle()
+    const outcome = await session.callBinding({ name: "f", revision: 1 })
+    expect(textOf(outcome)).toBe("[ 'old', 3 ]")
+    expect(outcome).toMatchObject({
+      revisionUsed: 1,
+      revision: 2,
+      rejected: [],
+      committed: { set: ["n"], definitions: [] },
+    })
+    await settle()
+    expect(await session.run("[...f(), g()]")).toEqual(["new", 4, "new"])
+  },
+)
 
 describeBoth("a retained function is called with what it closes over", async (session, settle) => {
   const { value } = await session.eval("let n = 0; () => ++n", { retainValues: true })

@@ -2,6 +2,7 @@
 // after each step, so that one is built from the committed state before the next.
 import { readFileSync, readdirSync } from "node:fs"
 import { join } from "node:path"
+import { inspect } from "node:util"
 import { expect, test } from "vitest"
 import type { Committed, Outcome, Proposed, Rejected, Session, SubmittedChange } from "nacre"
 import { useNacre } from "./nacre-under-test.ts"
@@ -144,10 +145,10 @@ class Run {
   called({ call, callValue, args = [], retain }: Step): Promise<Outcome> {
     const retainValues = retain !== undefined
     if (callValue !== undefined)
-      return this.session.callValue({ value: this.handles.get(callValue)!, args, retainValues })
+      return this.session.callValue({ value: this.handles.get(callValue) ?? callValue, args, retainValues })
     const { pin, ...rest } = call!
     if (pin === undefined) return this.session.callBinding({ ...rest, retainValues })
-    return this.session.callBinding({ ...rest, retainValues, pin: this.handles.get(pin)! })
+    return this.session.callBinding({ ...rest, retainValues, pin: this.handles.get(pin) ?? pin })
   }
 
   refused(step: Step): Promise<unknown> {
@@ -212,7 +213,7 @@ class Run {
   }
 
   outcome(outcome: Outcome, step: Step): void {
-    const what = JSON.stringify([step, outcome])
+    const what = inspect([step, outcome], { depth: 6 })
     expect(outcome.status, what).toBe(step.throws === undefined ? "ok" : "threw")
     if (step.value !== undefined) expect(outcome.value?.text.replace(/\s+/g, " "), what).toBe(step.value)
     const message = outcome.error?.message.replace(/ evl_[\w-]+/g, "")

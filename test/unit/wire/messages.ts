@@ -98,6 +98,7 @@ export const toWorkerSamples: Samples<typeof toWorker> = {
       id: "1 from 2",
       definitions: [definition],
       removed: ["y"],
+      plain: [{ name: "k", value: 5 }],
       data: [{ name: "d", from: "@1:d", reason: "" }],
     },
     retain: { as: "@val_b", functionsOnly: true },
