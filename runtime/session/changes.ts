@@ -475,7 +475,12 @@ export class SessionChanges {
   }
 
   /** Runs code as if a candidate were in force, on what the session holds now; nothing of it is kept. */
-  async evaluate(id: string, evalId: string, source: string, options: EvalOptions): Promise<Outcome> {
+  async evaluate(
+    id: string,
+    evalId: string,
+    source: string,
+    { tools = false, ...options }: EvalOptions & { tools?: boolean },
+  ): Promise<Outcome> {
     const open = this.#open.get(id)
     if (open?.made === undefined) throw this.#notFound(id)
     const { state, id: session } = this.#context
@@ -488,7 +493,7 @@ export class SessionChanges {
       { definitions: [...changed, ...rewritten], removed, ...open.made },
       { session, cause: open.cause },
     )
-    return shell.evalAside(evalId, source, options, then)
+    return shell.evalAside(evalId, source, options, then, tools)
   }
 
   /** Forgets a candidate. Gives whether there was one. */

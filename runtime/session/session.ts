@@ -7,7 +7,7 @@ import { NacreError } from "../errors.ts"
 import type { Tenant, WorkerSlot } from "../host/worker-slot.ts"
 import { checkMilliseconds, expectOption, refuseUnknown } from "../options.ts"
 import type { RevisionRecord } from "../module/revision.ts"
-import { Shell, callTarget } from "../shell/shell.ts"
+import { Shell, callTarget, retainedKind } from "../shell/shell.ts"
 import type { CallTarget, EvalOptions, ShellContext, ShellSession } from "../shell/shell.ts"
 import { callingSession, sessionKey } from "../shell/tool-calls.ts"
 import type { Tool } from "../shell/tool-calls.ts"
@@ -40,6 +40,8 @@ const evalOptionNames: readonly (keyof EvalOptions & string)[] = [
   "retainValues",
 ]
 
+const retainWords = [undefined, "none", "functions", "all"] as const
+
 const noOptions: EvalOptions = {}
 
 type CallOptions = Pick<EvalOptions, "timeoutMs" | "atomic" | "signal" | "onOutput" | "principal" | "retainValues">
@@ -61,7 +63,10 @@ export interface ValueCall extends CallOptions {
   args?: unknown[]
 }
 
-export type CandidateEvalOptions = Pick<EvalOptions, "timeoutMs" | "onOutput" | "file" | "line">
+export interface CandidateEvalOptions extends Pick<EvalOptions, "timeoutMs" | "onOutput" | "file" | "line"> {
+  /** Let the code call the session's tools, whose effects are real. Default false: a call throws `capability_denied`. */
+  tools?: boolean
+}
 
 export type SubmittedChange = Change & Pick<EvalOptions, "timeoutMs" | "onOutput" | "signal">
 
@@ -119,9 +124,9 @@ function checkEvalOptions(options: EvalOptions): void {
   expectOption(file === undefined || typeof file === "string", "file", "a string", file)
   expectOption(line === undefined || (Number.isSafeInteger(line) && line >= 1), "line", "a whole number from 1", line)
   const { check, retainValues } = options
-  const isRetain = retainValues === undefined || typeof retainValues === "boolean" || retainValues === "functions"
-  expectOption(isRetain, "retainValues", 'true, false or "functions"', retainValues)
-  expectOption(nested !== true || !retainValues, "nested", "without retainValues", nested)
+  const isRetain = typeof retainValues === "boolean" || (retainWords as readonly unknown[]).includes(retainValues)
+  expectOption(isRetain, "retainValues", 'true, false, "none", "functions" or "all"', retainValues)
+  expectOption(nested !== true || retainedKind(retainValues) === undefined, "nested", "without retainValues", nested)
   expectOption(check === undefined || check === "types" || check === "syntax", "check", "types or syntax", check)
   expectOption(nested !== true || check !== "types", "nested", "without check, since its eval has begun", nested)
 }
@@ -296,8 +301,7 @@ export class Session implements Tenant, ShellSession {
     }
     if (options.check === undefined && this.facts.check === "types" && options[callTarget] === undefined)
       options = { ...options, check: "types" }
-    if (options.retainValues !== undefined && options.retainValues !== false)
-      return this.#retaining(shell, evalId, source, options)
+    if (retainedKind(options.retainValues) !== undefined) return this.#retaining(shell, evalId, source, options)
     return this.#note(shell.eval(evalId, source, options), options)
   }
 
@@ -445,11 +449,13 @@ export class Session implements Tenant, ShellSession {
 
   /**
    * Runs code as if a candidate were in force, on what the session holds now: in a realm of its own that is thrown away, also while an eval is
-   * under way. Nothing of it is kept; it can call no tools and write no globals.
+   * under way. Nothing of it is kept; it can write no globals, and call tools only with `tools: true`.
    */
   async evaluateCandidate(candidate: string, source: string, options: CandidateEvalOptions = {}): Promise<Outcome> {
     this.#checkOpen()
-    this.#checkEval(source, options)
+    const { tools, ...rest } = options
+    expectOption(tools === undefined || typeof tools === "boolean", "tools", "true or false", tools)
+    this.#checkEval(source, rest)
     return this.#moduleChanges.evaluate(candidate, this.#context.nextEvalId(), source, options)
   }
 

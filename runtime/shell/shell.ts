@@ -35,7 +35,7 @@ import { shellLogic } from "./logic.ts"
 import { NestedEvals, nestedDepthMax } from "./nested-evals.ts"
 import type { NestedRequest } from "./nested-evals.ts"
 import { ToolCalls } from "./tool-calls.ts"
-import type { Tool } from "./tool-calls.ts"
+import type { Tool, ToolResult } from "./tool-calls.ts"
 
 /** The durable part of a session, which a shell works for: it stays when the shell goes. */
 export interface ShellSession {
@@ -106,9 +106,15 @@ export interface EvalOptions {
   check?: "types" | "syntax"
   /**
    * Whether the result, when it is a function or an object, is kept until `releaseValue`, with a handle in the outcome; "functions": only when it is
-   * a function. Default false.
+   * a function. `true` is "all", and the default is "none".
    */
-  retainValues?: boolean | "functions"
+  retainValues?: boolean | "none" | "functions" | "all"
+}
+
+/** What is retained of results, if anything. */
+export function retainedKind(retainValues: EvalOptions["retainValues"]): "functions" | "all" | undefined {
+  if (retainValues === undefined || retainValues === false || retainValues === "none") return undefined
+  return retainValues === true ? "all" : retainValues
 }
 
 /** Writes that one eval may have queued, and their bytes together. */
@@ -303,14 +309,20 @@ export class Shell {
   }
 
   /**
-   * Runs code on another state than the session's, in a realm that is thrown away: nothing of what it does is kept. It can call no tools and write
-   * no globals.
+   * Runs code on another state than the session's, in a realm that is thrown away: nothing of what it does is kept. It can write no globals, and call
+   * tools only when it `usesTools`.
    */
-  evalAside(evalId: string, source: string, options: EvalOptions, state: SessionState): Promise<Outcome> {
+  evalAside(
+    evalId: string,
+    source: string,
+    options: EvalOptions,
+    state: SessionState,
+    usesTools: boolean,
+  ): Promise<Outcome> {
     const { scheduler, limits, clock } = this.#context
-    const { kind, profile, directory } = this.session
+    const { kind, profile, directory, tools } = this.session
     const place = { file: options.file ?? evalId, line: options.line ?? 1 }
-    const checkpoint = checkpointOf(state, { tools: [], kind, profile, directory })
+    const checkpoint = checkpointOf(state, { tools: [...tools.keys()], kind, profile, directory })
     const message = { ...this.#plainMessage(evalId, source, place), commit: state.commit, checkpoint }
     const outcome = emptyOutcome(evalId, "ok", state.revision)
     const timeoutMs = options.timeoutMs ?? limits.evalTimeoutMs
@@ -332,7 +344,11 @@ export class Shell {
         outcome.output.push(chunk)
         this.#tell({ evalId, onOutput: options.onOutput }, chunk)
       }
-      runAside(scheduler, this.session.tenant, message, timeoutMs === Infinity ? undefined : timeoutMs, end, onOutput)
+      runAside(scheduler, this.session.tenant, message, timeoutMs === Infinity ? undefined : timeoutMs, end, {
+        onOutput,
+        tools: (answer) =>
+          usesTools ? this.#toolCalls(evalId, options.principal, answer) : refusingTools(answer, this.session.id),
+      })
     })
   }
 
@@ -780,12 +796,16 @@ export class Shell {
     }
   }
 
-  #toolCalls(evalId: string, principal = this.session.principal): ToolCalls {
+  #toolCalls(
+    evalId: string,
+    principal = this.session.principal,
+    answer = (result: ToolResult): void => {
+      this.session.tenant.worker?.sendToolResult({ session: this.session.id, ...result })
+    },
+  ): ToolCalls {
     const { id, workspace, tools } = this.session
     const { limits, clock } = this.#context
-    return new ToolCalls({ id, workspace, principal, tools }, evalId, limits, clock, (result) => {
-      this.session.tenant.worker?.sendToolResult({ session: id, ...result })
-    })
+    return new ToolCalls({ id, workspace, principal, tools }, evalId, limits, clock, answer)
   }
 
   #nestedIn({ request }: Running): NestedEvals {
@@ -826,8 +846,8 @@ export class Shell {
       running.isPinned = running.revision !== state.revision
       if (running.isPinned) message.pinned = pinnedAt(state, running.revision)
     }
-    const { retainValues = false } = options
-    if (retainValues !== false) message.retain = { as: retainedAs(evalId), functionsOnly: retainValues === "functions" }
+    const kind = retainedKind(options.retainValues)
+    if (kind !== undefined) message.retain = { as: retainedAs(evalId), functionsOnly: kind === "functions" }
     running.updatesSent = updates.length
     // What was committed until now it runs on.
     running.overtaken = undefined
@@ -1005,6 +1025,17 @@ function withoutOvertaken(delta: Delta, overtaken: ReadonlySet<string>): Rejecte
     ?.map((group) => ({ ...group, names: group.names.filter((name) => !overtaken.has(name)) }))
     .filter(({ names }) => names.length > 0)
   return rejected
+}
+
+/** What a candidate is tried with unless its embedder says otherwise: its tool calls may reach the world, and nothing of it is meant to. */
+function refusingTools(answer: (result: ToolResult) => void, session: string): Pick<ToolCalls, "start" | "abortAll"> {
+  return {
+    start: ({ callId, name }) => {
+      const message = `Tool '${name}' is refused while a candidate of session '${session}' is tried; pass tools: true to evaluateCandidate.`
+      answer({ callId, ok: false, bytes: new Uint8Array(0), message, kind: "capability_denied" })
+    },
+    abortAll: () => {},
+  }
 }
 
 /** Takes writes out of the queue whose callers were told that they failed. */

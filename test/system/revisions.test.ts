@@ -4,13 +4,17 @@ import { readFileSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 import { inspect } from "node:util"
 import { expect, test } from "vitest"
-import type { Committed, Outcome, Proposed, Rejected, Session, SubmittedChange } from "nacre"
+import type { CandidateEvalOptions, Committed, Outcome, Proposed, Rejected, Session, SubmittedChange } from "nacre"
 import { useNacre } from "./nacre-under-test.ts"
 
 interface Step {
   eval?: string
   submit?: string | SubmittedChange
   propose?: string | SubmittedChange
+  /** Evaluates `code` as if that candidate were in force. */
+  try?: string
+  code?: string
+  tools?: boolean
   commit?: string
   rebase?: boolean
   abandon?: string
@@ -120,7 +124,10 @@ class Run {
     } else if (step.eval !== undefined)
       this.outcome(await this.session.eval(step.eval, { retainValues: step.retain !== undefined }), step)
     else if (step.call !== undefined || step.callValue !== undefined) this.outcome(await this.called(step), step)
-    else if (step.pin !== undefined) {
+    else if (step.try !== undefined) {
+      const options: CandidateEvalOptions = step.tools === undefined ? {} : { tools: step.tools }
+      this.outcome(await this.session.evaluateCandidate(this.candidates.get(step.try)!, step.code!, options), step)
+    } else if (step.pin !== undefined) {
       const pin = await this.session.pinRevision(step.pin === true ? undefined : step.pin)
       this.handles.set(step.as!, pin.id)
     } else if (step.releasePin !== undefined) await this.session.releasePin(this.handles.get(step.releasePin)!)
@@ -215,7 +222,8 @@ class Run {
   outcome(outcome: Outcome, step: Step): void {
     const what = inspect([step, outcome], { depth: 6 })
     expect(outcome.status, what).toBe(step.throws === undefined ? "ok" : "threw")
-    if (step.value !== undefined) expect(outcome.value?.text.replace(/\s+/g, " "), what).toBe(step.value)
+    const text = outcome.value?.text.replaceAll(this.session.id, "…").replace(/\s+/g, " ")
+    if (step.value !== undefined) expect(text, what).toBe(step.value)
     const message = outcome.error?.message.replace(/ evl_[\w-]+/g, "")
     if (step.throws !== undefined) expect(message, what).toBe(step.throws)
     if (step.committed !== undefined) expect(outcome.committed.set, what).toEqual(step.committed)
