@@ -1,10 +1,20 @@
 // Changes of definitions as data files say: `test/conformance/revisions/`. Each case runs as it stands, and again with the realm evicted
 // after each step, so that one is built from the committed state before the next.
-import { readFileSync, readdirSync } from "node:fs"
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { inspect } from "node:util"
 import { expect, test } from "vitest"
-import type { CandidateEvalOptions, Committed, Outcome, Proposed, Rejected, Session, SubmittedChange } from "nacre"
+import type {
+  CandidateEvalOptions,
+  Committed,
+  OpenOptions,
+  Outcome,
+  Proposed,
+  Rejected,
+  Session,
+  SubmittedChange,
+} from "nacre"
 import { useNacre } from "./nacre-under-test.ts"
 
 interface Step {
@@ -41,6 +51,8 @@ interface Step {
   release?: string
   of?: string
   as?: string
+  /** Files that are written into the session's folder, by name. */
+  write?: Record<string, string>
   // Expected
   value?: string
   throws?: string
@@ -67,12 +79,15 @@ interface Step {
   unlessRebuilt?: boolean
   /** What the outcome lists. */
   committed?: string[]
+  abandoned?: string[]
 }
 
 interface Case {
   title: string
   /** Default "syntax": most cases are about what the checker does not look at. */
   check?: "types"
+  /** Default "standard". One of `full` has a folder of its own. */
+  profile?: "full"
   steps: Step[]
 }
 
@@ -132,7 +147,9 @@ class Run {
       this.handles.set(step.as!, pin.id)
     } else if (step.releasePin !== undefined) await this.session.releasePin(this.handles.get(step.releasePin)!)
     else if (step.releaseValue !== undefined) await this.session.releaseValue(this.handles.get(step.releaseValue)!)
-    else if (step.reset === true) await this.session.reset()
+    else if (step.write !== undefined) {
+      for (const [name, text] of Object.entries(step.write)) writeFileSync(join(this.session.directory, name), text)
+    } else if (step.reset === true) await this.session.reset()
     else if (step.abandon !== undefined)
       expect(await this.session.abandonChange(this.candidates.get(step.abandon)!), what).toBe(true)
     else if (step.propose !== undefined) this.proposed(await this.session.proposeChange(changeOf(step.propose)), step)
@@ -227,6 +244,12 @@ class Run {
     const message = outcome.error?.message.replace(/ evl_[\w-]+/g, "")
     if (step.throws !== undefined) expect(message, what).toBe(step.throws)
     if (step.committed !== undefined) expect(outcome.committed.set, what).toEqual(step.committed)
+    if (step.abandoned !== undefined) {
+      expect(
+        outcome.abandoned.map(({ kind }) => kind),
+        what,
+      ).toEqual(step.abandoned)
+    }
     if (step.retain !== undefined && outcome.value?.handle !== undefined)
       this.handles.set(step.retain, outcome.value.handle)
     const overtaken = outcome.rejected.filter(({ kind }) => kind === "stale_parent").map(({ key }) => key)
@@ -239,11 +262,17 @@ function changeOf(change: string | SubmittedChange): SubmittedChange {
 }
 
 for (const { file, cases } of files) {
-  for (const { title, check = "syntax", steps } of cases) {
+  for (const { title, check = "syntax", profile = "standard", steps } of cases) {
     for (const evicts of [false, true]) {
       test(`${file}: ${title}${evicts ? ", with a rebuild after each step" : ""}`, async () => {
-        const run = new Run(await it.open({ check }), evicts ? await it.open() : undefined)
-        for (const step of steps) await run.step(step)
+        const folder = profile === "full" ? mkdtempSync(join(tmpdir(), "nacre-revisions-")) : undefined
+        const options: OpenOptions = folder === undefined ? {} : { profile, directory: folder }
+        try {
+          const run = new Run(await it.open({ check, ...options }), evicts ? await it.open(options) : undefined)
+          for (const step of steps) await run.step(step)
+        } finally {
+          if (folder !== undefined) rmSync(folder, { recursive: true })
+        }
       })
     }
   }
