@@ -82,6 +82,19 @@ function replacedAfter(
   return found
 }
 
+function isDataAt(state: SessionState, revision: number, name: string): boolean {
+  let record = state.definitions.get(name)
+  for (let at = state.history; at !== undefined && at.record.revision > revision; at = at.before) {
+    for (const [key, before] of at.undo) if (key === name) record = before
+  }
+  return record?.isData === true
+}
+
+/** Whether a definition holds the very data that it had at an earlier revision. */
+function hasDataOf(state: SessionState, revision: number, name: string): boolean {
+  return replacedAfter(state, revision, name) === undefined && isDataAt(state, revision, name)
+}
+
 /**
  * Before a change is committed: data that it replaces and that a held revision needs goes on without a name. Gives what the realm must do alike.
  */
@@ -92,7 +105,7 @@ export function keepData(state: SessionState, names: Iterable<string>): { name: 
   for (const name of names) {
     const local = state.locals.get(name)
     if (local === undefined || local.held === "value" || state.definitions.get(name)?.isData !== true) continue
-    if (held.every((revision) => replacedAfter(state, revision, name) !== undefined)) continue
+    if (!held.some((revision) => hasDataOf(state, revision, name))) continue
     const as = nameOfData(name, state.revision)
     ;(state.unnamed ??= new Map()).set(as, { local: { ...local, readonly: true }, inBytes: name })
     kept.push({ name, as })
@@ -109,7 +122,7 @@ export function dropData(state: SessionState): string[] {
     for (const as of data) {
       const name = as.slice(as.indexOf(":") + 1)
       const replaced = replacedAfter(state, revision, name)
-      if (replaced !== undefined) needed.add(nameOfData(name, replaced.by - 1))
+      if (replaced !== undefined && isDataAt(state, revision, name)) needed.add(nameOfData(name, replaced.by - 1))
     }
   }
   const dropped = data.filter((as) => !needed.has(as))
