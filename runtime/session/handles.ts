@@ -58,7 +58,7 @@ export interface HandlesContext {
   readonly limits: Pick<Limits, "pinsMax" | "retainedValuesMax">
   readonly state: SessionState
   /** These values without names are gone from the state: the realm forgets them, too. */
-  forget(names: string[]): void
+  readonly forget: (names: string[]) => void
 }
 
 export class SessionHandles {

@@ -187,7 +187,7 @@ test("random changes, pins, values and calls have what a naive model has", { tim
         held: new Map(),
       }
       const now = () => model.revisions.at(-1)!
-      const pinsHeld = () => [...model.held.keys()].filter((it) => it.startsWith("pin_")).length
+      const pinsHeld = () => [...model.held.keys()].filter((key) => key.startsWith("pin_")).length
       const isHeld = (list: number) =>
         [...model.held.values()].some((revision) => model.revisions[revision]!.list === list)
       const expected = (revision: number): string => {
@@ -199,34 +199,35 @@ test("random changes, pins, values and calls have what a naive model has", { tim
         return `code ${code},${limit},${length + 1}`
       }
       let next = 1
-      for (const it of commands) {
-        const at = "at" in it ? it.at : 0
+      for (const step of commands) {
+        const at = "at" in step ? step.at : 0
         const revision = at % model.revisions.length
         const [held] = [...model.held.keys()].slice(at % Math.max(1, model.held.size))
-        if (it.do === "evict") await evict(session)
-        else if (it.do === "code" || it.do === "limit" || it.do === "list") {
+        if (step.do === "evict") await evict(session)
+        else if (step.do === "code" || step.do === "limit" || step.do === "list") {
           next += 1
-          const { code, limit, list } = Object.assign({ ...now() }, { [it.do]: next })
+          const { code, limit, list } = Object.assign({ ...now() }, { [step.do]: next })
           const [tag, constant, data] = source(code, limit, list)
-          const text = it.do === "code" ? tag! : it.do === "limit" ? constant! : data!
+          const text = step.do === "code" ? tag! : step.do === "limit" ? constant! : data!
           expect(await session.submit({ source: text, onDataLoss: "rebuild" })).toMatchObject({ status: "committed" })
-          if (it.do === "list") {
+          if (step.do === "list") {
             if (!isHeld(now().list)) model.lists.set(now().list, undefined)
             model.lists.set(next, next)
           }
           model.revisions.push({ code, limit, list })
-        } else if (it.do === "pin" && pinsHeld() < 3) model.held.set((await session.pinRevision(revision)).id, revision)
-        else if (it.do === "retain" && revision > 0) {
+        } else if (step.do === "pin" && pinsHeld() < 3)
+          model.held.set((await session.pinRevision(revision)).id, revision)
+        else if (step.do === "retain" && revision > 0) {
           const { value } = await session.callBinding({ name: "make", revision, retainValues: true })
           model.held.set(value!.handle!, revision)
-        } else if (it.do === "release" && held !== undefined) {
+        } else if (step.do === "release" && held !== undefined) {
           await (held.startsWith("pin_") ? session.releasePin(held) : session.releaseValue(held))
           model.held.delete(held)
           for (const list of model.lists.keys())
             if (list !== now().list && !isHeld(list)) model.lists.set(list, undefined)
-        } else if (it.do === "call") {
+        } else if (step.do === "call") {
           expect(textOf(await session.callBinding({ name: "use", revision }))).toContain(expected(revision))
-        } else if (it.do === "callHeld" && held !== undefined) {
+        } else if (step.do === "callHeld" && held !== undefined) {
           const outcome = await (held.startsWith("pin_")
             ? session.callBinding({ name: "use", pin: held })
             : session.callValue({ value: held }))

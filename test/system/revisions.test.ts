@@ -265,13 +265,13 @@ for (const { file, cases } of files) {
   for (const { title, check = "syntax", profile = "standard", steps } of cases) {
     for (const evicts of [false, true]) {
       test(`${file}: ${title}${evicts ? ", with a rebuild after each step" : ""}`, async () => {
-        const folder = profile === "full" ? mkdtempSync(join(tmpdir(), "nacre-revisions-")) : undefined
-        const options: OpenOptions = folder === undefined ? {} : { profile, directory: folder }
+        const directory = profile === "full" ? mkdtempSync(join(tmpdir(), "nacre-revisions-")) : undefined
+        const options: OpenOptions = directory === undefined ? {} : { profile, directory }
         try {
           const run = new Run(await it.open({ check, ...options }), evicts ? await it.open(options) : undefined)
           for (const step of steps) await run.step(step)
         } finally {
-          if (folder !== undefined) rmSync(folder, { recursive: true })
+          if (directory !== undefined) rmSync(directory, { recursive: true })
         }
       })
     }
