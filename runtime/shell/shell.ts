@@ -841,7 +841,7 @@ export class Shell {
     const target = options[callTarget]
     if (target !== undefined) {
       message.args = target.args
-      if (target.value !== undefined) message.value = target.value
+      if (target.value !== undefined) message.retained = target.value
       running.revision = target.revision ?? state.revision
       running.isPinned = running.revision !== state.revision
       if (running.isPinned) message.pinned = pinnedAt(state, running.revision)

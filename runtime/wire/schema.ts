@@ -215,7 +215,7 @@ export const toWorker = {
     /** The source is the name of a function, to be called with these. */
     args: optional(bytes),
     /** Instead of a source: a retained value, to be called with `args`. */
-    value: optional(str),
+    retained: optional(str),
     /** The revision that it runs in, when that is another one than the present. */
     pinned: optional(pinned),
     /** Keep the result under this name, when it is an object or a function. */

@@ -218,7 +218,7 @@ export class Resident implements NameTable {
     source: string,
     file: string,
     isNested = false,
-    { args, value }: { args?: Uint8Array | undefined; value?: string | undefined } = {},
+    { args, retained }: { args?: Uint8Array | undefined; retained?: string | undefined } = {},
   ): boolean {
     const made = this.#made(unit, script, file)
     for (const name of unit.captures) this.#captured.add(name)
@@ -239,10 +239,10 @@ export class Resident implements NameTable {
       privates,
       facts,
       isNested,
-      call === undefined ? "" : value === undefined ? source : "The retained value",
+      call === undefined ? "" : retained === undefined ? source : "The retained value",
       call?.table,
       call?.chunks,
-      value,
+      retained,
     )
   }
 
@@ -330,7 +330,7 @@ export class Resident implements NameTable {
     const applied = evl.queue.length === 0 ? noWrites : this.#applyQueue(evl, own, how)
     const { folded, apply } = applied
     let { rejected } = applied
-    const { retain, value } = evl.message
+    const { retain } = evl.message
     const retained = how === "ok" && retain !== undefined ? api.retainResult(retain.as, retain.functionsOnly) : ""
     const finished = api.finish(how === "ok" ? "ok" : "threw")
     const entered = this.#entered
@@ -376,7 +376,11 @@ export class Resident implements NameTable {
     const moved = this.#moveInstances()
     const isAllTouched = isReferenceChanged || moved !== undefined || this.#hasMoved || evl.hadNested
     this.#hasMoved = false
-    const roots = [...unit.mentions, ...(entered?.roots ?? []), ...(value === undefined ? [] : [value])]
+    const roots = [
+      ...unit.mentions,
+      ...(entered?.roots ?? []),
+      ...(evl.message.retained === undefined ? [] : [evl.message.retained]),
+    ]
     const touched = isAllTouched
       ? "all"
       : touchedBy({

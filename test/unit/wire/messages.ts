@@ -93,7 +93,7 @@ export const toWorkerSamples: Samples<typeof toWorker> = {
     updates: [{ candidate: "chg_a", definitions: [definition], removed: ["y"], ...sampleValues }],
     base: 0,
     args: bytes,
-    value: "@val_a",
+    retained: "@val_a",
     pinned: {
       id: "1 from 2",
       definitions: [definition],
