@@ -111,6 +111,11 @@ export const errorKinds = {
   },
   value_too_large: { code: -32045, retry: "never", when: "An encoded value is above its limit." },
   type_error: { code: -32046, retry: "never", when: "An argument has the wrong type." },
+  value_not_found: {
+    code: -32048,
+    retry: "never",
+    when: "The session retains no value of that handle: it was released, or the session was reset or rolled back.",
+  },
   mark_not_found: { code: -32047, retry: "never", when: "The session has no mark of that name." },
   candidate_not_found: {
     code: -32061,
@@ -118,6 +123,16 @@ export const errorKinds = {
     when: "The session has no open candidate of that id.",
   },
   revision_not_found: { code: -32062, retry: "never", when: "The session has no revision of that number." },
+  pin_not_found: {
+    code: -32063,
+    retry: "never",
+    when: "The session has no pin of that id; it may have been released.",
+  },
+  handle_limit: {
+    code: -32064,
+    retry: "same",
+    when: "The session holds its maximum of pins or of retained values.",
+  },
   tool_not_found: { code: -32050, retry: "never", when: "Session code called a tool that the session does not have." },
   tool_timeout: { code: -32051, retry: "same", when: "A tool call did not settle within its deadline." },
   stale_parent: { code: -32060, retry: "fresh", when: "A key was changed by another change since this one began." },

@@ -14,7 +14,8 @@ export type {
   UnwrapChange,
   WrapChange,
 } from "./session/changes.ts"
-export type { BindingCall, CandidateEvalOptions, SubmittedChange } from "./session/session.ts"
+export type { BindingCall, CandidateEvalOptions, SubmittedChange, ValueCall } from "./session/session.ts"
+export type { Pin, PinInfo, RetainedValue } from "./session/handles.ts"
 export type { Diagnostic, Rejection, RejectionKind } from "./module/candidate.ts"
 export type { RevisionChange, RevisionRecord } from "./module/revision.ts"
 export type { EvalOptions } from "./shell/shell.ts"

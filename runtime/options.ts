@@ -36,6 +36,10 @@ export interface Limits {
   changeTimeoutMs: number
   /** Candidates of one session that are neither committed nor abandoned. */
   candidatesMax: number
+  /** Pins of one session. Each may keep data of its revision that has been replaced. */
+  pinsMax: number
+  /** Values of one session that the embedder holds by handles. They are committed as its bindings are. */
+  retainedValuesMax: number
   /** Milliseconds a synchronous call from session code waits for its answer. */
   syncCallTimeoutMs: number
   /** Living realms per worker thread. A full collection grows by 0.2 ms per realm, and stops the thread; memory often sets the limit before. */
@@ -76,6 +80,8 @@ export const defaultLimits: Limits = {
   toolCallsMax: 16,
   changeTimeoutMs: 10_000,
   candidatesMax: 32,
+  pinsMax: 32,
+  retainedValuesMax: 1_000,
   syncCallTimeoutMs: 1_000,
   residentsPerWorkerMax: 500,
   parkedPerWorker: 16,

@@ -6,6 +6,7 @@
 // reached. Nothing here undoes an eval: the realm of an interrupted one is thrown away.
 import { bindCell, bindImport, Cell, readOfImport, restoreCell, savedOf, unbindCell } from "./cell.ts"
 import type { CellOwner, CellState, FreeValue, Saved } from "./cell.ts"
+import { kindError } from "./bridge.ts"
 import { cleanError } from "./messages.ts"
 import { classRecord, keyOf, stampClass } from "./classes.ts"
 import {
@@ -112,6 +113,20 @@ export interface Candidate {
   readonly before: { readonly name: string; readonly definition: Definition | undefined }[]
 }
 
+/** How an earlier revision differs; see `enterRevision`. */
+type DifferenceLists = "removed" | "data" | "from" | "reasons" | "plain"
+
+interface PlainValues {
+  readonly plainValues: readonly unknown[]
+}
+
+/** An earlier revision that is in force, and what stood there before. */
+export interface EnteredRevision {
+  readonly cells: { readonly cell: Cell; readonly before: Saved; readonly after: Saved }[]
+  readonly before: { readonly name: string; readonly definition: Definition | undefined }[]
+  readonly made: readonly string[]
+}
+
 export interface EnvironmentOptions {
   /** Answers for a name that is no binding of the session. The default is the realm's global object. */
   resolveFree?(name: string): FreeValue | undefined
@@ -133,6 +148,9 @@ export interface EnvironmentOptions {
   /** A name is bound to an export, which has that value now. */
   onImported?(name: string, value: unknown): void
 }
+
+/** What the names of values begin with that no code has a name for. */
+export const unnamedMark = "@"
 
 /** For what is empty in most evals; making a list without a prototype takes longer than a short eval's own code. */
 const nothing: never[] = objectFreeze(newList<never>())
@@ -196,6 +214,8 @@ export class Environment implements CellOwner {
   readonly #options: EnvironmentOptions
   /** What generated code calls, in definitions too. */
   readonly #hooks: object
+  /** Values that the embedder holds by a handle, or an earlier revision by its data: kept as locals are, and no code has a name for them. */
+  readonly #unnamed: Record<string, { value: unknown } | undefined> = createObject(null)
   readonly #touched: Cell[] = newList()
   #touchedCount = 0
   #size = 0
@@ -271,6 +291,7 @@ export class Environment implements CellOwner {
   }
 
   kindOf(name: string): "local" | "readonly" | "definition" | "import" | undefined {
+    if (isUnnamed(name)) return this.#unnamed[name] === undefined ? undefined : "readonly"
     const state = this.#bound[name]?.state
     return state !== undefined && isBoundState(state) ? state : undefined
   }
@@ -283,6 +304,7 @@ export class Environment implements CellOwner {
 
   /** The value of a bound name as it is now; `undefined` when it is not bound, or an export that is not initialised yet. */
   read(name: string): unknown {
+    if (isUnnamed(name)) return this.#unnamed[name]?.value
     const cell = this.#bound[name]
     return cell?.state === "import" ? readExport(readOfImport(cell)) : cell?.v
   }
@@ -318,17 +340,26 @@ export class Environment implements CellOwner {
   }
 
   setLocal(name: string, value: unknown, isReadonly = false): void {
+    if (isUnnamed(name)) {
+      this.#unnamed[name] = { value }
+      return
+    }
     this.#forget(name)
     bindCell(this.cell(name), isReadonly ? "readonly" : "local", value)
   }
 
   /** The name stays known, and using it throws with the reason. */
   lose(name: string, reason: string): void {
+    if (isUnnamed(name)) return this.remove(name)
     this.#forget(name)
     unbindCell(this.cell(name), "lost", reason)
   }
 
   remove(name: string): void {
+    if (isUnnamed(name)) {
+      deleteProperty(this.#unnamed, name)
+      return
+    }
     this.#forget(name)
     const cell = this.#cells[name]
     if (cell !== undefined && cell.state !== "free") unbindCell(cell, "free")
@@ -339,6 +370,7 @@ export class Environment implements CellOwner {
       const cell = this.#bound[name]!
       if (cell.state === "local" || cell.state === "readonly") visit(name, cell.v, cell.state === "readonly")
     }
+    for (const name in this.#unnamed) visit(name, this.#unnamed[name]!.value, true)
   }
 
   // What cells ask
@@ -469,6 +501,8 @@ export class Environment implements CellOwner {
       redefinitions: newList(),
     }
     this.#redefinitions = newList()
+    // What code of an ended eval has assigned since is none of the change's, and is not taken back with it.
+    this.#settle()
     for (let index = 0; index < guarded.length; index++) {
       if (this.#bound[guarded[index]!] !== undefined) unbindCell(this.cell(guarded[index]!), "guarded")
     }
@@ -548,6 +582,97 @@ export class Environment implements CellOwner {
       restoreCell(cell)
     }
     this.#settle()
+  }
+
+  /**
+   * Puts an earlier revision in force until `leaveRevision`: makes the definitions of the unit, and what depends on them, as they stood then,
+   * and takes away what was not there. `data` has its values under the names of `from`; where there is none it is lost, for a reason. Throws what
+   * making them threw; nothing has changed then.
+   */
+  enterRevision(
+    unit: Unit,
+    { removed, data, from, reasons, plain, plainValues }: Record<DifferenceLists, readonly string[]> & PlainValues,
+  ): EnteredRevision {
+    const candidate: Candidate = {
+      cells: newList(),
+      made: newList(),
+      definitions: newList(),
+      before: newList(),
+      redefinitions: newList(),
+    }
+    this.#settle()
+    const names: string[] = newList()
+    for (let index = 0; index < data.length; index++) {
+      const name = data[index]!
+      const kept = this.#unnamed[from[index]!]
+      this.#noteDefinition(candidate, name)
+      if (kept === undefined) this.lose(name, reasons[index]!)
+      else this.setLocal(name, kept.value, true)
+      arrayPush(names, name)
+    }
+    for (let index = 0; index < plain.length; index++) {
+      this.#noteDefinition(candidate, plain[index]!)
+      this.setLocal(plain[index]!, plainValues[index], true)
+      arrayPush(names, plain[index]!)
+    }
+    for (let index = 0; index < removed.length; index++) {
+      this.#noteDefinition(candidate, removed[index]!)
+      this.remove(removed[index]!)
+      arrayPush(names, removed[index]!)
+    }
+    try {
+      const run = new Run(unit)
+      for (let index = 0; index < unit.groups.length; index++) {
+        const group = unit.groups[index]!
+        this.#bindGroup(candidate, group, this.#instances(group, run), nothing)
+        for (let member = 0; member < group.names.length; member++) arrayPush(names, group.names[member]!)
+      }
+      const order = this.#dependentsInOrder(names)
+      for (let index = order.length - 1; index >= 0; index--) {
+        this.#bindGroup(candidate, order[index]!, this.#instances(order[index]!, run), nothing, order[index])
+      }
+    } catch (error) {
+      this.leaveRevision(this.#entered(candidate))
+      throw error
+    }
+    return this.#entered(candidate)
+  }
+
+  #entered({ before, made }: Candidate): EnteredRevision {
+    const cells: EnteredRevision["cells"] = newList()
+    for (let index = 0; index < this.#touchedCount; index++) {
+      const cell = this.#touched[index]!
+      arrayPush(cells, { cell, before: cell.saved!, after: savedOf(cell) })
+    }
+    // Classes of an earlier revision take nobody's place.
+    this.#redefinitions = newList()
+    this.#settle()
+    return { cells, before, made }
+  }
+
+  /** Puts back what an earlier revision stood in front of; gives the names that were changed meanwhile, which is undone with it. */
+  leaveRevision({ cells, before }: EnteredRevision): string[] {
+    const changed: string[] = newList()
+    for (let index = 0; index < cells.length; index++) {
+      const { cell, before: saved, after } = cells[index]!
+      if (!isUnchangedSince(cell, after)) arrayPush(changed, cell.name)
+      restoreCell(cell, saved)
+    }
+    for (let index = before.length - 1; index >= 0; index--) {
+      const { name, definition } = before[index]!
+      const made = this.#definitions[name]?.group
+      if (made !== undefined && made !== definition?.group) this.#unnote(made)
+      if (definition === undefined) this.#forget(name)
+      else this.#record(definition)
+    }
+    this.#settle()
+    return changed
+  }
+
+  /** Takes a group that goes out of force from those that use a name. */
+  #unnote(group: UnitGroup): void {
+    dropGroup(this.#dependents, group.dependencies, group)
+    dropGroup(this.#readers, group.cells, group)
   }
 
   /** Puts a candidate in force that was made on the very state that the realm holds. */
@@ -786,6 +911,16 @@ export class Environment implements CellOwner {
     return loadAll(requests)
   }
 
+  /** What a run has given is a value that was retained. */
+  giveRetained(run: Run, handle: string): void {
+    const kept = this.#unnamed[handle]
+    const message = "The retained value is gone: it was released, or lost with the process that held it."
+    run.state =
+      kept === undefined
+        ? { how: "threw", error: kindError("value_not_found", message) }
+        : { how: "ok", value: kept.value }
+  }
+
   /** Calls what a run has given; what the call gives or throws stands in its place. */
   callResult(run: Run, name: string, args: readonly unknown[]): void {
     if (run.state.how !== "ok") return
@@ -974,6 +1109,18 @@ class SeenGroups {
 
 function noteGroup(index: GroupIndex, names: readonly string[], group: UnitGroup): void {
   for (let at = 0; at < names.length; at++) setAdd((index[names[at]!] ??= new SetOf<UnitGroup>()), group)
+}
+
+function dropGroup(index: GroupIndex, names: readonly string[], group: UnitGroup): void {
+  for (let at = 0; at < names.length; at++) {
+    const groups = index[names[at]!]
+    if (groups !== undefined) setDelete(groups as Set<never>, group)
+  }
+}
+
+/** No identifier begins so; `own-bindings.ts` refuses to write one. */
+function isUnnamed(name: string): boolean {
+  return name[0] === unnamedMark
 }
 
 function includes(names: readonly string[], name: string): boolean {

@@ -9,6 +9,7 @@ import { arrayPush } from "./intrinsics.ts"
 import { kindError, opWrite, refuseWith } from "./bridge.ts"
 import type { Bridge } from "./bridge.ts"
 import type { ViewSource } from "./bindings-view.ts"
+import { unnamedMark } from "./environment.ts"
 import type { Environment } from "./environment.ts"
 
 export interface OwnServices {
@@ -40,6 +41,11 @@ export class OwnBindings implements ViewSource {
   }
 
   put(key: string, value: unknown): void {
+    if (key[0] === unnamedMark)
+      throw kindError(
+        "name_conflict",
+        `No binding can have the name '${key}': names that begin so are the runtime's own.`,
+      )
     const state = this.#services.environment.readAtStart(key)?.state
     if (state === "definition" || state === "import") {
       throw kindError(

@@ -40,7 +40,7 @@ import { describeError, defaultErrorLimits, errorToJson } from "./describe-error
 import type { FreeValue } from "./cell.ts"
 import { Environment } from "./environment.ts"
 import { installStackFormatter } from "./error-stack.ts"
-import type { Candidate, Run, Unit } from "./environment.ts"
+import type { Candidate, EnteredRevision, Run, Unit } from "./environment.ts"
 import { installGlobals } from "./globals.ts"
 import { recordAttributes } from "./attribute-record.ts"
 import { hideInserted } from "./function-text.ts"
@@ -105,11 +105,9 @@ interface KnownSource {
   root: Activation | undefined
 }
 
-interface KnownCandidate {
-  readonly candidate: Candidate
+interface KnownNames {
   readonly names: readonly string[]
-  /** Whether they have private names, in the candidate and before. */
-  readonly privates: readonly boolean[]
+  /** Whether they had private names before. */
   readonly before: readonly boolean[]
 }
 
@@ -119,6 +117,12 @@ interface CodeObject {
   readonly parent: number
   readonly step: string
   readonly made: MadeProperties
+}
+
+interface KnownCandidate extends KnownNames {
+  readonly candidate: Candidate
+  /** The same, in the candidate. */
+  readonly privates: readonly boolean[]
 }
 
 interface ClassFacts {
@@ -157,6 +161,8 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
   /** The candidate that is being looked at, and those that were left. */
   let entered: KnownCandidate | undefined
   const candidates: Record<string, KnownCandidate | undefined> = { __proto__: null } as never
+  /** The earlier revision that the eval under way runs in. */
+  let enteredRevision: (KnownNames & { readonly revision: EnteredRevision }) | undefined
 
   const exit = (code: unknown): never => {
     bridge.callOutside("process.exit", opExit, exitCodeOf(code))
@@ -727,6 +733,23 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
     })
   }
 
+  /** Those of the definitions whose objects are not as they were made. */
+  function changedDefinitions(names: readonly string[]): string[] {
+    const changed: string[] = newList()
+    for (let at = 0; at < names.length; at++) {
+      const value = environment.read(names[at]!)
+      if ((typeof value !== "object" || value === null) && typeof value !== "function") continue
+      const list = weakMapGet(instances, value)?.made ?? []
+      for (let index = 0; index < list.length; index++) {
+        const { object, made } = list[index]!
+        if (isAsMade(object, made)) continue
+        changed[changed.length] = names[at]!
+        break
+      }
+    }
+    return changed
+  }
+
   function noteDefinitionChanges(definition: string): void {
     const kind = environment.kindOf(definition)
     if (kind !== "definition") return
@@ -814,12 +837,13 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
     },
     setPrimitive: (wanted: string, value: Primitive, isReadonly: boolean) =>
       environment.setLocal(wanted, value, isReadonly),
-    /** Binds those names of a group that still belong to it; gives a message when its bytes are not what they should be. */
+    /** Binds those names of a group that still belong to it, which its bytes may know as others; gives a message when its bytes are not what they should be. */
     bindGroup(
       table: readonly Primitive[],
       chunks: readonly Uint8Array[],
       names: readonly string[],
       areReadonly: readonly boolean[],
+      namesInBytes = names,
     ): string | undefined {
       try {
         unresolved = ""
@@ -828,9 +852,9 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
         for (let index = 0; index < bindings.length; index++) {
           const { name: found, value } = bindings[index]!
           for (let at = 0; at < names.length; at++) {
-            if (names[at] !== found) continue
+            if (namesInBytes[at] !== found) continue
             if (isChangeName(found)) changes.adopt(found, value, ownerOf(value))
-            else environment.setLocal(found, value, areReadonly[at])
+            else environment.setLocal(names[at]!, value, areReadonly[at])
           }
         }
         return undefined
@@ -886,6 +910,52 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
     dropCandidate(id: string): void {
       candidates[id] = undefined
     },
+    /** Puts an earlier revision in force until `leaveRevision`, as `Environment.enterRevision` says. Gives what making it threw. */
+    enterRevision(
+      unit: Unit,
+      names: readonly string[],
+      privates: readonly boolean[],
+      sourceList: readonly Primitive[],
+      removed: readonly string[],
+      data: readonly string[],
+      from: readonly string[],
+      reasons: readonly string[],
+      plain: readonly string[],
+      plainValues: readonly Primitive[],
+    ): string | undefined {
+      const before: boolean[] = newList()
+      for (let index = 0; index < names.length; index++) before[index] = privateNames[names[index]!] === true
+      notePrivateNames(names, privates)
+      adoptSources(unit.sites, sourceList)
+      try {
+        const given = { removed, data, from, reasons, plain, plainValues }
+        enteredRevision = { revision: environment.enterRevision(unit, given), names, before }
+      } catch (error) {
+        notePrivateNames(names, before)
+        return describeOther(error)
+      }
+      return undefined
+    },
+    /** The present revision again. Gives the names that code has changed meanwhile, or put data on: that is gone with the earlier one. */
+    leaveRevision(): string[] {
+      const { revision, names, before } = enteredRevision!
+      const changed = changedDefinitions(revision.made)
+      const undone = environment.leaveRevision(revision)
+      for (let index = 0; index < undone.length; index++) changed[changed.length] = undone[index]!
+      notePrivateNames(names, before)
+      enteredRevision = undefined
+      return changed
+    },
+    /** Keeps the result under a name that no code has; gives "function" or "object", or "" when it is neither and was not kept. */
+    retainResult(as: string, functionsOnly: boolean): string {
+      const value = resultOf(run)
+      const isFunction = typeof value === "function"
+      if (!isFunction && (functionsOnly || typeof value !== "object" || value === null)) return ""
+      environment.setLocal(as, value, true)
+      return isFunction ? "function" : "object"
+    },
+    /** Keeps what a name holds under one that no code has. */
+    keep: (kept: string, as: string) => environment.setLocal(as, environment.read(kept), true),
     lose: (lost: string, reason: string) => environment.lose(lost, reason),
     setLast(which: "value" | "error", table: readonly Primitive[], chunks: readonly Uint8Array[]): void {
       try {
@@ -933,8 +1003,8 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
     // An eval
 
     /**
-     * Runs a unit; true when it ended at once, false when its promise is pending. A nested one runs inside the one under way. `callTable`: the
-     * arguments with which its result, which `called` names, is called.
+     * Runs a unit; true when it ended at once, false when its promise is pending. A nested one runs inside the one under way. `retained`: the
+     * value that stands for its result. `callTable`: the arguments with which its result, which `called` names, is called.
      */
     start(
       unit: Unit,
@@ -945,6 +1015,7 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
       called = "",
       callTable?: readonly Primitive[],
       callChunks?: readonly Uint8Array[],
+      retained = "",
     ): boolean {
       if (isNested) arrayPush(around, run!)
       else {
@@ -954,6 +1025,7 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
       notePrivateNames(names, privates)
       adoptSources(unit.sites, sourceList)
       run = environment.start(unit, isNested)
+      if (retained !== "") environment.giveRetained(run, retained)
       if (callTable !== undefined) {
         environment.callResult(run, called, decodeValue(callTable, callChunks!, decodeHooks) as unknown[])
       }

@@ -4,10 +4,10 @@
 // Nacre could not even try. What is pipelined works: a request that runs code begins when the changes asked for before it have ended.
 import { defaultLimits } from "../options.ts"
 import type { Change } from "../session/changes.ts"
-import type { BindingCall, SubmittedChange } from "../session/session.ts"
+import type { SubmittedChange } from "../session/session.ts"
 import { outcomeJson } from "./json.ts"
 import { method, page, pageMax } from "./method.ts"
-import { atomic, running, runningOptions } from "./running.ts"
+import { running, runningOptions } from "./running.ts"
 import type { Fields } from "./schema.ts"
 import { committedOrRejected, exportedRevision, outcome, proposedOrRejected, revisionRecord } from "./shapes.ts"
 
@@ -161,26 +161,6 @@ export const changeMethods = {
       const records = session.history(since)
       const { number: revision, digest } = session.revision
       return { records: records.slice(from, from + count), total: records.length, revision, digest }
-    },
-  }),
-
-  callBinding: method({
-    doc: "Calls the function that a name means when its turn comes, with arguments that are data. It is an eval in everything else.",
-    params: {
-      name: { ...name, doc: "A name of the session." },
-      args: { list: { type: "json" }, optional: true, doc: "Its arguments; default none." },
-      atomic,
-      ...running,
-    },
-    result: { fields: outcome },
-    fails: ["queue_full", "overloaded"],
-    needs: "opens",
-    isBehindChanges: true,
-    handle: async (params, call) => {
-      const options: BindingCall = { name: params.name, ...runningOptions(params, call) }
-      if (params.args !== undefined) options.args = params.args
-      if (params.atomic !== undefined) options.atomic = params.atomic
-      return outcomeJson(await call.session.callBinding(options), { data: params.data ?? true })
     },
   }),
 

@@ -43,6 +43,7 @@ export function outcomeJson(outcome: Outcome, options: { data: boolean }): Outco
   const { text, inert, type, mime } = value
   const sent: Outcome["value"] = { text, inert, type }
   if (mime !== undefined) sent.mime = mime
+  if (value.handle !== undefined) sent.handle = value.handle
   if (options.data && "data" in value) {
     // Decoded here, once: the embedder's copy is made afresh by each read.
     const { data } = value

@@ -10,11 +10,12 @@ import { sessionKinds } from "../session/session.ts"
 import type { Session } from "../session/session.ts"
 import type { EvalOptions } from "../shell/shell.ts"
 import { callingSession, sessionKey } from "../shell/tool-calls.ts"
+import { callMethods } from "./call-methods.ts"
 import { changeMethods } from "./change-methods.ts"
 import { outcomeJson, valueJson } from "./json.ts"
 import { method, page, pageMax, sessionId } from "./method.ts"
 import type { Method } from "./method.ts"
-import { atomic, running, runningOptions } from "./running.ts"
+import { atomic, retainOptions, retainValues, running, runningOptions } from "./running.ts"
 import type { Fields, FieldsOf } from "./schema.ts"
 import { eventLevel, foundValue, stateMethods } from "./state-methods.ts"
 import { binding, milliseconds, outcome, outputChunk, sessionInfo, spanField } from "./shapes.ts"
@@ -197,22 +198,23 @@ const table = {
       line: { type: "integer", min: 1, optional: true, doc: "The number of its first line; default 1." },
       check,
       atomic,
+      retainValues,
       nested: {
         type: "string",
         min: 1,
         max: 256,
         optional: true,
-        doc: "The id of an eval of the session that waits for a tool call: run inside of it, where a queued eval would wait for it. Takes no `timeoutMs` and no `atomic`, since it shares that one's fate.",
+        doc: "The id of an eval of the session that waits for a tool call: run inside of it, where a queued eval would wait for it. Takes no `timeoutMs`, `atomic` and `retainValues`, since it shares that one's fate.",
       },
       ...running,
     },
     result: { fields: outcome },
-    fails: ["queue_full", "source_too_large", "overloaded", "eval_not_found"],
+    fails: ["queue_full", "source_too_large", "overloaded", "eval_not_found", "handle_limit"],
     needs: "opens",
     isBehindChanges: true,
     handle: async (params, call) => {
       const { session } = call
-      const options: EvalOptions = runningOptions(params, call)
+      const options: EvalOptions = { ...runningOptions(params, call), ...retainOptions(params) }
       if (params.file !== undefined) options.file = params.file
       if (params.line !== undefined) options.line = params.line
       if (params.atomic !== undefined) options.atomic = params.atomic
@@ -507,6 +509,7 @@ const table = {
   }),
 
   ...changeMethods,
+  ...callMethods,
   ...stateMethods,
 
   shutdown: method({

@@ -25,6 +25,20 @@ export const atomic = {
   doc: "On any status but `ok` the session is as it was before.",
 } as const
 
+export const retainValues = {
+  either: [{ oneOf: ["none", "functions", "all"] }, { type: "boolean" }],
+  optional: true,
+  doc: "Keep the result when it is a function, or with `all` (or true) an object, too, until `releaseValue`: its `handle` is what `callValue` takes. Default `none`.",
+} as const
+
+export function retainOptions({
+  retainValues: which,
+}: {
+  readonly retainValues?: boolean | "none" | "functions" | "all" | undefined
+}): Pick<EvalOptions, "retainValues"> {
+  return which === undefined ? {} : { retainValues: which }
+}
+
 /** The options that these parameters stand for. The eval ends when its request is cancelled. */
 export function runningOptions(
   params: FieldsOf<typeof running>,

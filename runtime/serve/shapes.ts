@@ -46,6 +46,11 @@ const value = {
   type: { type: "string", doc: "`number`, `Array`, the name of a class, …" },
   data: { type: "json", optional: true, doc: "The value itself; present only when JSON holds exactly it." },
   mime: { type: "json", optional: true, doc: "Other forms by media type." },
+  handle: {
+    type: "string",
+    optional: true,
+    doc: "With `retainValues`: what `callValue` and `releaseValue` know it by.",
+  },
 } as const satisfies Fields
 
 export const outputChunk = {
@@ -227,6 +232,22 @@ export const proposedOrRejected = {
   statements: { type: "string", optional: true, doc: "What of the source would be left to run; `submit` does so." },
   revision: { type: "integer", optional: true, doc: "With `rejected`: the one that stands." },
   rejection: rejectionField,
+} as const satisfies Fields
+
+/** A revision that is held for calls. */
+export const pinInfo = {
+  pin: { type: "string", doc: "Its id." },
+  revision: { type: "integer", doc: "The one it holds." },
+} as const satisfies Fields
+
+/** A value that is held by a handle. */
+export const retainedValue = {
+  value: { type: "string", doc: "Its handle." },
+  isFunction: { type: "boolean", doc: "Whether `callValue` can call it." },
+  type: { type: "string", doc: "As its outcome said." },
+  text: { type: "string", doc: "The same, shortened." },
+  revision: { type: "integer", doc: "The revision that it was retained from, in which it is called." },
+  held: { oneOf: ["bytes", "ephemeral", "lost"], doc: "As of a binding." },
 } as const satisfies Fields
 
 /** The definitions of a revision as data. */

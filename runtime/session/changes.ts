@@ -18,6 +18,7 @@ import { Definitions } from "../module/definitions.ts"
 import type { ChangeAnswer, ChangeRequest, DefinitionRecord, ModuleDeclaration, WrapperRecord } from "../wire/schema.ts"
 import { commitChange, copyState, differenceTo, hasChangedData, historySince, loseRealm } from "./state.ts"
 import type { SessionState } from "./state.ts"
+import { keepData } from "./unnamed.ts"
 
 export interface Change {
   /** Declarations become definitions; of a `submit`, the other statements run once these are in force. */
@@ -315,8 +316,8 @@ export class SessionChanges {
     revision: number,
     change: Pick<Change, "principal" | "reason" | "onDataLoss">,
   ): Promise<Committed | Rejected> {
-    const { state } = this.#context
-    this.#checkRevision(revision)
+    const { state, id } = this.#context
+    checkRevision(id, state, revision)
     checkChange(change)
     const none = { declarations: [], statements: undefined }
     const open: Omit<Open, "candidate"> = {
@@ -407,8 +408,8 @@ export class SessionChanges {
 
   /** The definitions of a revision as data, from which another session can be given the same ones. */
   export(revision: number): ExportedRevision {
-    const { state } = this.#context
-    this.#checkRevision(revision)
+    const { state, id } = this.#context
+    checkRevision(id, state, revision)
     const set = state.definitions.copy()
     for (const [name, then] of differenceTo(state, revision)) {
       if (then === undefined) set.delete(name)
@@ -474,7 +475,12 @@ export class SessionChanges {
   }
 
   /** Runs code as if a candidate were in force, on what the session holds now; nothing of it is kept. */
-  async evaluate(id: string, evalId: string, source: string, options: EvalOptions): Promise<Outcome> {
+  async evaluate(
+    id: string,
+    evalId: string,
+    source: string,
+    { tools = false, ...options }: EvalOptions & { tools?: boolean },
+  ): Promise<Outcome> {
     const open = this.#open.get(id)
     if (open?.made === undefined) throw this.#notFound(id)
     const { state, id: session } = this.#context
@@ -487,7 +493,7 @@ export class SessionChanges {
       { definitions: [...changed, ...rewritten], removed, ...open.made },
       { session, cause: open.cause },
     )
-    return shell.evalAside(evalId, source, options, then)
+    return shell.evalAside(evalId, source, options, then, tools)
   }
 
   /** Forgets a candidate. Gives whether there was one. */
@@ -562,6 +568,7 @@ export class SessionChanges {
     if (principal !== undefined) facts.principal = principal
     if (change.reason !== undefined) facts.reason = change.reason
     if (restores !== undefined) facts.restored = restores
+    const kept = keepData(state, [...removed, ...answer.made, ...own])
     const record = commitChange(state, { definitions, removed, ...answer }, { session, cause, ...facts })
     open.checked?.adopt()
     if (record !== undefined) {
@@ -577,7 +584,8 @@ export class SessionChanges {
       }
     }
     const { plain, groups, sources, ephemeral } = answer
-    this.#shell?.follow({ candidate: open.id, definitions, removed: [...removed], plain, groups, sources, ephemeral })
+    const values = { plain, groups, sources, ephemeral }
+    this.#shell?.follow({ candidate: open.id, definitions, removed: [...removed], ...values, kept })
     const committed: Committed = { status: "committed", revision: state.revision }
     if (record !== undefined) committed.record = record
     return committed
@@ -597,14 +605,6 @@ export class SessionChanges {
         resolve(end)
       })
     })
-  }
-
-  #checkRevision(revision: number): void {
-    const { state, id } = this.#context
-    expectOption(typeof revision === "number", "A revision", "a number", revision)
-    if (Number.isSafeInteger(revision) && revision >= 0 && revision <= state.revision) return
-    const message = `Session '${id}' has no revision ${revision}; it has 0 to ${state.revision}.`
-    throw new NacreError("revision_not_found", message)
   }
 
   /** Several may be on their way when this is asked, so it is asked again when one takes its place. */
@@ -630,6 +630,13 @@ export class SessionChanges {
   #rejected(rejection: Rejection): Rejected {
     return { status: "rejected", revision: this.#context.state.revision, rejection }
   }
+}
+
+export function checkRevision(id: string, state: SessionState, revision: number): void {
+  expectOption(typeof revision === "number", "A revision", "a number", revision)
+  if (Number.isSafeInteger(revision) && revision >= 0 && revision <= state.revision) return
+  const message = `Session '${id}' has no revision ${revision}; it has 0 to ${state.revision}.`
+  throw new NacreError("revision_not_found", message)
 }
 
 function positionIn(text: string, offset: number): { line: number; column: number } {

@@ -47,6 +47,8 @@ export interface OutcomeValue {
   data?: unknown
   /** Why there is no `data`: "too-large" (above `limits.valueDataBytesMax`), or what the value holds that cannot leave its realm. */
   withheld?: string
+  /** With `retainValues`, of an object or a function: what `callValue` and `releaseValue` know it by. */
+  handle?: string
   mime?: Record<string, string>
 }
 

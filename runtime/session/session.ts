@@ -7,8 +7,8 @@ import { NacreError } from "../errors.ts"
 import type { Tenant, WorkerSlot } from "../host/worker-slot.ts"
 import { checkMilliseconds, expectOption, refuseUnknown } from "../options.ts"
 import type { RevisionRecord } from "../module/revision.ts"
-import { Shell, callArguments } from "../shell/shell.ts"
-import type { EvalOptions, ShellContext, ShellSession } from "../shell/shell.ts"
+import { Shell, callTarget, retainedKind } from "../shell/shell.ts"
+import type { CallTarget, EvalOptions, ShellContext, ShellSession } from "../shell/shell.ts"
 import { callingSession, sessionKey } from "../shell/tool-calls.ts"
 import type { Tool } from "../shell/tool-calls.ts"
 import type { Checker, QuestionOptions } from "../checker/checker.ts"
@@ -19,7 +19,9 @@ import { encodeForSession } from "../wire/values/embedder.ts"
 import { SessionBindings } from "./bindings.ts"
 import { SessionChecks } from "./checks.ts"
 import type { ErrorRecord, Outcome } from "./outcome.ts"
-import { changeNames, SessionChanges } from "./changes.ts"
+import { changeNames, checkRevision, SessionChanges } from "./changes.ts"
+import { Pin, SessionHandles } from "./handles.ts"
+import type { PinInfo, RetainedValue } from "./handles.ts"
 import type { Change, Committed, ExportedRevision, Proposed, Rejected, UnwrapChange, WrapChange } from "./changes.ts"
 import { SessionState, copyState, historySince, loseRealm, restoreState, takeChanges } from "./state.ts"
 
@@ -36,17 +38,36 @@ const evalOptionNames: readonly (keyof EvalOptions & string)[] = [
   "principal",
   "nested",
   "check",
+  "retainValues",
 ]
+
+const retainWords = [undefined, "none", "functions", "all"] as const
 
 const noOptions: EvalOptions = {}
 
+type CallOptions = Pick<EvalOptions, "timeoutMs" | "atomic" | "signal" | "onOutput" | "principal" | "retainValues">
+
 /** What `callBinding` takes. */
-export interface BindingCall extends Pick<EvalOptions, "timeoutMs" | "atomic" | "signal" | "onOutput" | "principal"> {
+export interface BindingCall extends CallOptions {
   name: string
+  args?: unknown[]
+  /** The revision that the name is looked for in, and that the call runs in; default the one at its turn. */
+  revision?: number
+  /** The same by a pin, or its id. */
+  pin?: Pin | string
+}
+
+/** What `callValue` takes. */
+export interface ValueCall extends CallOptions {
+  /** The handle. */
+  value: string
   args?: unknown[]
 }
 
-export type CandidateEvalOptions = Pick<EvalOptions, "timeoutMs" | "onOutput" | "file" | "line">
+export interface CandidateEvalOptions extends Pick<EvalOptions, "timeoutMs" | "onOutput" | "file" | "line"> {
+  /** Let the code call the session's tools, whose effects are real. Default false: a call throws `capability_denied`. */
+  tools?: boolean
+}
 
 export type SubmittedChange = Change & Pick<EvalOptions, "timeoutMs" | "onOutput" | "signal">
 
@@ -105,7 +126,10 @@ function checkEvalOptions(options: EvalOptions): void {
   expectOption(principal === undefined || typeof principal === "string", "principal", "a string", principal)
   expectOption(file === undefined || typeof file === "string", "file", "a string", file)
   expectOption(line === undefined || (Number.isSafeInteger(line) && line >= 1), "line", "a whole number from 1", line)
-  const { check } = options
+  const { check, retainValues } = options
+  const isRetain = typeof retainValues === "boolean" || (retainWords as readonly unknown[]).includes(retainValues)
+  expectOption(isRetain, "retainValues", 'true, false, "none", "functions" or "all"', retainValues)
+  expectOption(nested !== true || retainedKind(retainValues) === undefined, "nested", "without retainValues", nested)
   expectOption(check === undefined || check === "types" || check === "syntax", "check", "types or syntax", check)
   expectOption(nested !== true || check !== "types", "nested", "without check, since its eval has begun", nested)
 }
@@ -126,6 +150,11 @@ export class EvalFailure extends Error {
   }
 }
 
+function encodeArguments(args: unknown): Uint8Array {
+  if (!Array.isArray(args)) throw new NacreError("invalid_options", "args of a call must be an array.")
+  return encodeForSession(args)
+}
+
 /** A durable, named evaluation state. Open one with `nacre.open`; it lives until `close`, whatever happens to processes. */
 export class Session implements Tenant, ShellSession {
   readonly facts: SessionFacts
@@ -139,6 +168,7 @@ export class Session implements Tenant, ShellSession {
   #cancelGrace: (() => void) | undefined
   #marks: Map<string, SessionState> | undefined
   #changes: SessionChanges | undefined
+  #handles: SessionHandles | undefined
   #updates: RealmUpdate[] | undefined
   /** Milliseconds since the epoch when it was opened. */
   readonly openedAt = Date.now()
@@ -257,6 +287,10 @@ export class Session implements Tenant, ShellSession {
       return Promise.reject(error)
     }
     const parent = options.nested === true ? this.#waitingEval() : undefined
+    if (parent !== undefined && this.#shell?.isInEarlierRevision === true) {
+      const message = `Session '${this.id}' runs a call of an earlier revision, inside of which no eval can run; request it after the call.`
+      return Promise.reject(new NacreError("unsupported", message))
+    }
     if (parent !== undefined) {
       this.lastUsedAt = this.#context.clock.now()
       return this.#shell!.evalNested(this.#context.nextEvalId(), parent, source, options)
@@ -272,8 +306,22 @@ export class Session implements Tenant, ShellSession {
     if (options.timeoutMs === undefined && this.facts.evalTimeoutMs !== undefined) {
       options = { ...options, timeoutMs: this.facts.evalTimeoutMs }
     }
-    if (options.check === undefined && this.facts.check === "types") options = { ...options, check: "types" }
-    const outcome = shell.eval(evalId, source, options)
+    if (options.check === undefined && this.facts.check === "types" && options[callTarget] === undefined)
+      options = { ...options, check: "types" }
+    if (retainedKind(options.retainValues) !== undefined) return this.#retaining(shell, evalId, source, options)
+    return this.#note(shell.eval(evalId, source, options), options)
+  }
+
+  async #retaining(shell: Shell, evalId: string, source: string, options: EvalOptions): Promise<Outcome> {
+    const ended = this.#held.expectValue()
+    try {
+      return await this.#note(shell.eval(evalId, source, options), options)
+    } finally {
+      ended()
+    }
+  }
+
+  #note(outcome: Promise<Outcome>, options: EvalOptions): Promise<Outcome> {
     if (this.#checks === undefined && options.check !== "types") return outcome
     // Before the next eval of this session is checked, which is after this one has ended.
     return outcome.then((it) => {
@@ -408,11 +456,13 @@ export class Session implements Tenant, ShellSession {
 
   /**
    * Runs code as if a candidate were in force, on what the session holds now: in a realm of its own that is thrown away, also while an eval is
-   * under way. Nothing of it is kept; it can call no tools and write no globals.
+   * under way. Nothing of it is kept; it can write no globals, and call tools only with `tools: true`.
    */
   async evaluateCandidate(candidate: string, source: string, options: CandidateEvalOptions = {}): Promise<Outcome> {
     this.#checkOpen()
-    this.#checkEval(source, options)
+    const { tools, ...rest } = options
+    expectOption(tools === undefined || typeof tools === "boolean", "tools", "true or false", tools)
+    this.#checkEval(source, rest)
     return this.#moduleChanges.evaluate(candidate, this.#context.nextEvalId(), source, options)
   }
 
@@ -447,20 +497,106 @@ export class Session implements Tenant, ShellSession {
   /**
    * Calls what a name means when its turn comes, and is an eval in everything else: a loop of the embedder's that calls a binding sees its
    * redefinition at the next call. Arguments are data; they are copied.
+   *
+   * With `revision` or `pin` it runs in that revision instead, over the locals as they are now: what it does to them is committed, and what it would
+   * do to definitions is not, and stands in `rejected` as `stale_parent`. Data that a definition of that revision held is what it is now; reading
+   * what has been made anew since throws `binding_lost`, unless a pin was taken before. Fails with `revision_not_found`, `pin_not_found`.
    */
   callBinding(call: BindingCall): Promise<Outcome> {
     try {
       const isCall = typeof call === "object" && call !== null
       expectOption(isCall, "The argument of a call", "an object such as { name, args }", call)
-      const { name, args = [], ...options } = call
+      const { name, args = [], revision, pin, ...options } = call
       if (typeof name !== "string" || !/^[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*$/u.test(name)) {
         throw new NacreError("invalid_options", `name of a call must be an identifier, not ${JSON.stringify(name)}.`)
       }
-      if (!Array.isArray(args)) throw new NacreError("invalid_options", "args of a call must be an array.")
-      return this.eval(name, { ...options, [callArguments]: encodeForSession(args) })
+      this.#checkOpen()
+      const at = this.#revisionOf(revision, pin)
+      const target: CallTarget = { args: encodeArguments(args) }
+      return this.eval(name, { ...options, [callTarget]: at === undefined ? target : { ...target, revision: at } })
     } catch (error) {
       return Promise.reject(error)
     }
+  }
+
+  #revisionOf(revision: number | undefined, pin: Pin | string | undefined): number | undefined {
+    if (revision !== undefined && pin !== undefined)
+      throw new NacreError("invalid_options", "A call takes a revision or a pin, not both.")
+    if (revision !== undefined) checkRevision(this.id, this.state, revision)
+    if (pin === undefined) return revision
+    const isPin = typeof pin === "string" || pin instanceof Pin
+    expectOption(isPin, "pin of a call", "what pinRevision gave, or its id", pin)
+    return this.#held.revisionOf(String(pin))
+  }
+
+  /**
+   * Calls a retained function, in the revision that it was retained from; an eval in everything else, as `callBinding` is. Fails with
+   * `value_not_found`, and with `binding_lost` when only a process held the value and has ended.
+   */
+  callValue(call: ValueCall): Promise<Outcome> {
+    try {
+      const isCall = typeof call === "object" && call !== null
+      expectOption(isCall, "The argument of a call", "an object such as { value, args }", call)
+      const { value, args = [], ...options } = call
+      expectOption(typeof value === "string", "value of a call", "a handle", value)
+      this.#checkOpen()
+      const { name, revision } = this.#held.find(value)
+      return this.eval("", { ...options, [callTarget]: { args: encodeArguments(args), revision, value: name } })
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  /** Lets a retained value go. Fails with `value_not_found`. */
+  async releaseValue(value: string): Promise<void> {
+    this.#checkOpen()
+    expectOption(typeof value === "string", "A retained value", "its handle", value)
+    this.#held.releaseValue(value)
+  }
+
+  /** The values that are retained, the oldest first. */
+  retainedValues(): RetainedValue[] {
+    this.#checkOpen()
+    return this.#held.values()
+  }
+
+  /**
+   * Holds a revision, by default the present one, for calls: data of it that a change replaces from now on is kept for them. Until it is released,
+   * or the session is closed. Fails with `revision_not_found`, `handle_limit`.
+   */
+  async pinRevision(revision?: number): Promise<Pin> {
+    this.#checkOpen()
+    if (revision !== undefined) checkRevision(this.id, this.state, revision)
+    return this.#held.pin(revision ?? this.state.revision)
+  }
+
+  /** As `release` of the pin with that id. Fails with `pin_not_found`. */
+  async releasePin(pin: string): Promise<void> {
+    this.#checkOpen()
+    expectOption(typeof pin === "string", "A pin", "its id", pin)
+    this.#held.release(pin)
+  }
+
+  /** The pins that are not released, the oldest first. */
+  pins(): PinInfo[] {
+    this.#checkOpen()
+    return this.#held.pins()
+  }
+
+  get #held(): SessionHandles {
+    this.#handles ??= new SessionHandles({
+      id: this.id,
+      limits: this.#context.limits,
+      state: this.state,
+      forget: (removed) => {
+        if (removed.length === 0) return
+        this.state.commit += 1
+        const update = { candidate: "", definitions: [], removed, plain: [], groups: [], sources: [], ephemeral: [] }
+        if (this.#shell !== undefined) this.#shell.follow(update)
+        else if (this.worker !== undefined) this.updates.push(update)
+      },
+    })
+    return this.#handles
   }
 
   /** Publishes a new revision with the definitions of an earlier one; the session's locals stay. Fails with `revision_not_found`. */
@@ -543,6 +679,8 @@ export class Session implements Tenant, ShellSession {
     const shell = await this.#ready()
     return shell.operate(() => {
       const state = copyState(this.state)
+      // Nobody has handles of the fork's.
+      state.unnamed = state.pins = undefined
       loseRealm(state, "a fork copies what is committed, and this lives in the process of the session it came from")
       return this.#context.fork(this, state)
     })

@@ -12,13 +12,34 @@ import { foldQueue, validateWrites } from "../wire/mutations.ts"
 import type { QueuedWrite, Rejected } from "../wire/mutations.ts"
 import type { PlainValue } from "../wire/check.ts"
 import { packPlainValue } from "../wire/values/pack.ts"
+import { isUnnamed, loseUnnamed, noteReplaced, shownName, unnamedAfterRollback } from "./unnamed.ts"
 
 interface Group {
   readonly bytes: Uint8Array
   readonly sources?: string[] | undefined
 }
 
-type Local =
+/** What the embedder was told of a value that it holds by a handle. */
+export interface RetainedFacts {
+  /** The revision that it was retained from, in which it is called. */
+  readonly revision: number
+  readonly isFunction: boolean
+  readonly text: string
+  readonly type: string
+}
+
+/** Data of a definition that was made anew or taken away: the value, where that is plain and short, so that it needs nobody to hold it. */
+export type Replaced = { readonly value: PlainValue } | "gone"
+
+/** A value without a name: one that the embedder holds, or, without `facts`, data that a revision needs which is held. */
+export interface Unnamed {
+  readonly local: Local
+  readonly facts?: RetainedFacts
+  /** What its group's bytes know it as. */
+  readonly inBytes?: string
+}
+
+export type Local =
   | { readonly readonly: boolean; readonly held: "value"; readonly value: PlainValue }
   | { readonly readonly: boolean; readonly held: "bytes"; readonly group: Group }
   | { readonly readonly: boolean; readonly held: "realm"; readonly what: string }
@@ -42,16 +63,27 @@ export class SessionState {
   realmOnly: readonly string[] = nothing
   /** Whether any of the locals ever was a change to code. */
   hasCodeChanges = false
+  /** Values that no code has a name for, by what they are called between the processes: see `session/unnamed.ts`. */
+  unnamed: Map<string, Unnamed> | undefined
+  /** Revisions that are held for calls, by pin. */
+  pins: Map<string, number> | undefined
+  /** Definitions whose data has been made anew or taken away since the last revision. */
+  replaced: Map<string, Replaced> | undefined
   /** Names that were bound, changed, removed or lost since `takeChanges`. */
   touched: Set<string> | undefined
 }
 
 const nothing: readonly string[] = []
+const noNames: ReadonlyMap<string, Replaced> = new Map()
+/** Until the groups of the same commit are put. */
+const placeholder: Unnamed = { local: { readonly: true, held: "lost", reason: "it was not committed" } }
 
 /** The record of the last revision and what came before it: copies of a state share it. */
 interface History {
   readonly record: RevisionRecord
   readonly undo: Undo
+  /** Definitions whose data it made anew or took away. */
+  readonly replaced: ReadonlyMap<string, Replaced>
   readonly before: History | undefined
 }
 
@@ -106,9 +138,11 @@ export function commitDelta(state: SessionState, delta: Delta, by: RevisionFacts
   const { removedDefinitions = [], lastValue, lastError, realmOnly = nothing } = delta
   if (cleared) clear(state)
   for (const name of removed) if (state.locals.delete(name)) touch(state, name)
+  if (delta.retained !== undefined) (state.unnamed ??= new Map()).set(delta.retained.as, placeholder)
   for (const name of removedDefinitions) undefine(state, name)
   for (const record of definitions) {
     touch(state, record.name)
+    noteReplaced(state, record.name)
     dropCodeChanges(state, record.name)
     state.locals.delete(record.name)
     state.definitions.set(record)
@@ -180,6 +214,9 @@ export interface MadeChange extends Pick<ChangeAnswer, "plain" | "groups" | "sou
 /** Commits a change of the definitions; gives the record of the revision, or `undefined` when it says what was there already. */
 export function commitChange(state: SessionState, change: MadeChange, by: RevisionFacts): RevisionRecord | undefined {
   const { definitions, removed, plain, groups, sources, ephemeral, made } = change
+  for (const name of removed) noteReplaced(state, name)
+  for (const name of made) noteReplaced(state, name)
+  for (const { name, isData } of definitions) if (isData !== true) noteReplaced(state, name)
   for (const name of removed) undefine(state, name)
   for (const record of definitions) {
     touch(state, record.name)
@@ -232,7 +269,8 @@ function recordRevision(state: SessionState, by: RevisionFacts): RevisionRecord 
     ...by,
     changes,
   }
-  state.history = { record, undo, before: state.history }
+  state.history = { record, undo, replaced: state.replaced ?? noNames, before: state.history }
+  state.replaced = undefined
   return record
 }
 
@@ -263,6 +301,7 @@ export function loseRealm(state: SessionState, reason: string): string[] {
     touch(state, name)
     lost.push(name)
   }
+  lost.push(...loseUnnamed(state, reason))
   lost.push(...state.realmOnly)
   state.realmOnly = nothing
   if (lost.length > 0) state.commit += 1
@@ -273,6 +312,7 @@ export function loseRealm(state: SessionState, reason: string): string[] {
 export function ephemeralNames(state: SessionState): string[] {
   const names: string[] = []
   for (const [name, local] of state.locals) if (local.held === "realm") names.push(name)
+  for (const [name, { local }] of state.unnamed ?? []) if (local.held === "realm") names.push(shownName(name))
   names.push(...state.realmOnly)
   return names
 }
@@ -280,6 +320,7 @@ export function ephemeralNames(state: SessionState): string[] {
 /** As if nothing had ever been evaluated; the history goes on counting. */
 export function resetState(state: SessionState, by: RevisionFacts = { ...byEval, cause: "reset" }): void {
   clear(state)
+  state.unnamed = undefined
   state.sources.clear()
   state.lastValue = undefined
   state.lastError = undefined
@@ -302,6 +343,9 @@ export function copyState(state: SessionState): SessionState {
   copy.lastError = state.lastError
   copy.realmOnly = state.realmOnly
   copy.hasCodeChanges = state.hasCodeChanges
+  copy.unnamed = state.unnamed && new Map(state.unnamed)
+  copy.pins = state.pins && new Map(state.pins)
+  copy.replaced = state.replaced && new Map(state.replaced)
   return copy
 }
 
@@ -314,6 +358,9 @@ export function restoreState(
   const { locals, definitions, sources, dataMade, lastValue, lastError, realmOnly, hasCodeChanges } = copyState(earlier)
   touchDifference(state, locals, state.locals)
   touchDifference(state, definitions, state.definitions)
+  for (const name of [...state.definitions.keys(), ...definitions.keys()])
+    if (state.locals.get(name) !== locals.get(name)) noteReplaced(state, name)
+  state.unnamed = unnamedAfterRollback(state, earlier)
   state.definitions.become(definitions)
   Object.assign(state, { locals, sources, dataMade, lastValue, lastError, realmOnly, hasCodeChanges })
   const lost = loseRealm(state, "the state it was part of was left and came back without it")
@@ -329,10 +376,11 @@ export function checkpointOf(
 ): Checkpoint {
   const { lastValue } = state
   const groups = new Map<Group, string[]>()
+  const aliases = new Map<Group, { name: string; inBytes: string }[]>()
   const locals: Checkpoint["locals"] = []
   const plain: Checkpoint["plain"] = []
   const lost: Checkpoint["lost"] = []
-  for (const [name, local] of state.locals) {
+  const add = (name: string, local: Local): void => {
     locals.push({ name, readonly: local.readonly })
     if (local.held === "value") plain.push({ name, value: local.value })
     else if (local.held === "bytes") {
@@ -341,11 +389,22 @@ export function checkpointOf(
       else names.push(name)
     } else lost.push({ name, reason: local.held === "lost" ? local.reason : local.what })
   }
+  for (const [name, local] of state.locals) add(name, local)
+  for (const [name, { local, inBytes }] of state.unnamed ?? []) {
+    add(name, local)
+    if (inBytes === undefined || local.held !== "bytes") continue
+    const known = aliases.get(local.group)
+    if (known === undefined) aliases.set(local.group, [{ name, inBytes }])
+    else known.push({ name, inBytes })
+  }
   return {
     definitions: [...state.definitions.values()],
     locals,
     plain,
-    groups: Array.from(groups, ([{ bytes, sources }, names]) => ({ names, bytes, sources })),
+    groups: Array.from(groups, ([group, names]) => {
+      const { bytes, sources } = group
+      return { names, bytes, sources, aliases: aliases.get(group) }
+    }),
     sources: [...state.sources.values()],
     lost,
     lastValue: lastValue !== undefined && "plain" in lastValue ? packPlainValue(lastValue.plain) : lastValue,
@@ -364,13 +423,25 @@ type NamedValues = Pick<Map<string, object>, "get" | "has" | "keys" | typeof Sym
 
 function clear(state: SessionState): void {
   touchAll(state)
+  for (const name of state.definitions.keys()) noteReplaced(state, name)
   state.locals.clear()
   state.definitions.clear()
 }
 
 function put(state: SessionState, name: string, local: Local, keepsDefinition = false): void {
+  if (isUnnamed(name)) {
+    // One that was let go meanwhile stays so.
+    const known = state.unnamed?.get(name)
+    if (known === undefined) return
+    const { facts } = known
+    state.unnamed!.set(name, facts === undefined ? { local } : { local, facts })
+    return
+  }
   touch(state, name)
-  if (!keepsDefinition) state.definitions.delete(name)
+  if (!keepsDefinition) {
+    noteReplaced(state, name)
+    state.definitions.delete(name)
+  }
   state.hasCodeChanges ||= isCodeChange(name)
   state.locals.set(name, local)
 }
@@ -378,6 +449,7 @@ function put(state: SessionState, name: string, local: Local, keepsDefinition = 
 /** Takes a definition away, with its data. */
 function undefine(state: SessionState, name: string): boolean {
   const isData = state.definitions.get(name)?.isData === true
+  noteReplaced(state, name)
   if (!state.definitions.delete(name)) return false
   if (isData) state.locals.delete(name)
   dropCodeChanges(state, name)

@@ -2,6 +2,7 @@
 import type { Scheduler } from "../host/scheduler.ts"
 import type { EvalRequest, Job, OutputMessage, Tenant } from "../host/worker-slot.ts"
 import type { OutcomeStatus } from "../session/outcome.ts"
+import type { ToolCalls, ToolResult } from "./tool-calls.ts"
 import type { ChangeAnswer, ErrorRecord, WorkerOutcome } from "../wire/schema.ts"
 
 /** How work on a change has ended. */
@@ -19,6 +20,13 @@ export interface AsideEnd extends Omit<ChangeEnd, "commit"> {
   readonly outcome?: WorkerOutcome
 }
 
+/** What becomes of what the code does besides ending; nothing of it is heard otherwise. */
+export interface AsideHandlers {
+  readonly onOutput: (output: OutputMessage) => void
+  /** Starts what answers its tool calls. */
+  readonly tools: (answer: (result: ToolResult) => void) => Pick<ToolCalls, "start" | "abortAll">
+}
+
 /** Sends `message`, which has a checkpoint, to whatever worker of the session's group has room; calls `onEnd` once. */
 export function runAside(
   scheduler: Scheduler,
@@ -26,9 +34,10 @@ export function runAside(
   message: EvalRequest,
   timeoutMs: number | undefined,
   onEnd: (end: AsideEnd) => void,
-  onOutput: (output: OutputMessage) => void = () => {},
+  handlers?: AsideHandlers,
 ): void {
   const { evalId } = message
+  let tools: Pick<ToolCalls, "start" | "abortAll"> | undefined
   const tenant: Tenant = {
     session: `${session}/${evalId}`,
     group,
@@ -40,6 +49,7 @@ export function runAside(
     onRealmLost: () => {},
   }
   const end = (how: AsideEnd): void => {
+    tools?.abortAll()
     tenant.worker?.evict(tenant)
     onEnd(how)
   }
@@ -48,11 +58,14 @@ export function runAside(
     tenant,
     timeoutMs,
     request: (seq) => ({ ...message, seq, session: tenant.session }),
-    isUnseen: () => true,
+    isUnseen: () => tools === undefined,
     onBegun: () => {},
     onParked: () => {},
-    onOutput,
-    onToolCall: () => {},
+    onOutput: (output) => handlers?.onOutput(output),
+    onToolCall: (call) => {
+      tools ??= handlers?.tools((result) => tenant.worker?.sendToolResult({ session: tenant.session, ...result }))
+      tools?.start(call)
+    },
     onOutcome: (outcome) => end({ status: outcome.status, error: outcome.error, answer: outcome.change, outcome }),
     onStopped: (status) => end({ status }),
     onLost: (because) => end({ status: "crashed", because }),

@@ -25,6 +25,7 @@ import {
   takeChanges,
 } from "../session/state.ts"
 import type { RevisionFacts, SessionState } from "../session/state.ts"
+import { pinnedAt, retained, retainedAs, shownName } from "../session/unnamed.ts"
 import { decodeForEmbedder } from "../wire/values/embedder.ts"
 import type { QueuedWrite } from "../wire/mutations.ts"
 import type { Rejected } from "../wire/mutations.ts"
@@ -35,7 +36,7 @@ import { shellLogic } from "./logic.ts"
 import { NestedEvals, nestedDepthMax } from "./nested-evals.ts"
 import type { NestedRequest } from "./nested-evals.ts"
 import { ToolCalls } from "./tool-calls.ts"
-import type { Tool } from "./tool-calls.ts"
+import type { Tool, ToolResult } from "./tool-calls.ts"
 
 /** The durable part of a session, which a shell works for: it stays when the shell goes. */
 export interface ShellSession {
@@ -71,12 +72,21 @@ export interface ShellContext {
   readonly emit: Emit
 }
 
-/** Of an eval that is a call: the encoded arguments. */
-export const callArguments = Symbol("callArguments")
+/** Of an eval that is a call. */
+export interface CallTarget {
+  /** The encoded arguments. */
+  readonly args: Uint8Array
+  /** The revision that it runs in; default the one at the time. */
+  readonly revision?: number
+  /** What is called instead of a name: a retained value, as it is called between the processes. */
+  readonly value?: string
+}
+
+export const callTarget = Symbol("callTarget")
 
 export interface EvalOptions {
   /** Internal. */
-  [callArguments]?: Uint8Array
+  [callTarget]?: CallTarget
   /** Milliseconds from when the code begins; `Infinity` for none. */
   timeoutMs?: number
   /** All or nothing: on any exit but `ok` the session is as before. */
@@ -96,6 +106,17 @@ export interface EvalOptions {
   nested?: boolean
   /** `types`: TypeScript's check comes first, and code with mistakes ends as `invalid`; nothing of it runs. Default: the session's, else `syntax`. */
   check?: "types" | "syntax"
+  /**
+   * Whether the result, when it is a function or an object, is kept until `releaseValue`, with a handle in the outcome; "functions": only when it is
+   * a function. `true` is "all", and the default is "none".
+   */
+  retainValues?: boolean | "none" | "functions" | "all"
+}
+
+/** What is retained of results, if anything. */
+export function retainedKind(retainValues: EvalOptions["retainValues"]): "functions" | "all" | undefined {
+  if (retainValues === undefined || retainValues === false || retainValues === "none") return undefined
+  return retainValues === true ? "all" : retainValues
 }
 
 /** Writes that one eval may have queued, and their bytes together. */
@@ -150,6 +171,8 @@ interface Running {
   /** The commit and the revision that it runs on. */
   commit: number
   revision: number
+  /** That is an earlier one than the session's: nothing of it can change definitions. */
+  isPinned: boolean
   /** Set once, by whichever end came first. */
   end: (() => Outcome) | undefined
   /** Called when everything else has been done. */
@@ -288,15 +311,21 @@ export class Shell {
   }
 
   /**
-   * Runs code on another state than the session's, in a realm that is thrown away: nothing of what it does is kept. It can call no tools and write
-   * no globals.
+   * Runs code on another state than the session's, in a realm that is thrown away: nothing of what it does is kept. It can write no globals, and call
+   * tools only when it `usesTools`.
    */
-  evalAside(evalId: string, source: string, options: EvalOptions, state: SessionState): Promise<Outcome> {
+  evalAside(
+    evalId: string,
+    source: string,
+    options: EvalOptions,
+    state: SessionState,
+    usesTools: boolean,
+  ): Promise<Outcome> {
     const { scheduler, limits, clock } = this.#context
-    const { kind, profile, grants, directory } = this.session
+    const { kind, profile, grants, directory, tools } = this.session
     const capabilities = [...grants.capabilities]
     const place = { file: options.file ?? evalId, line: options.line ?? 1 }
-    const checkpoint = checkpointOf(state, { tools: [], kind, profile, capabilities, directory })
+    const checkpoint = checkpointOf(state, { tools: [...tools.keys()], kind, profile, capabilities, directory })
     const message = { ...this.#plainMessage(evalId, source, place), commit: state.commit, checkpoint }
     const outcome = emptyOutcome(evalId, "ok", state.revision)
     const timeoutMs = options.timeoutMs ?? limits.evalTimeoutMs
@@ -318,7 +347,11 @@ export class Shell {
         outcome.output.push(chunk)
         this.#tell({ evalId, onOutput: options.onOutput }, chunk)
       }
-      runAside(scheduler, this.session.tenant, message, timeoutMs === Infinity ? undefined : timeoutMs, end, onOutput)
+      runAside(scheduler, this.session.tenant, message, timeoutMs === Infinity ? undefined : timeoutMs, end, {
+        onOutput,
+        tools: (answer) =>
+          usesTools ? this.#toolCalls(evalId, options.principal, answer) : refusingTools(answer, this.session.id),
+      })
     })
   }
 
@@ -406,6 +439,11 @@ export class Shell {
     return this.#outcomes.find((it) => it.evalId === evalId)
   }
 
+  /** Whether the eval under way runs in another revision than the session's. */
+  get isInEarlierRevision(): boolean {
+    return this.#running?.isPinned === true
+  }
+
   /** A queued write from session code: refused unless its eval is the one under way. */
   onSyncCall(call: SyncCall): SyncAnswer {
     const running = this.#running
@@ -419,6 +457,11 @@ export class Shell {
     if (call.op === "cancel") {
       dropWrites(running, [call.callId])
       return { ok: true, kind: "", message: "" }
+    }
+    if (running.isPinned && (call.op === "clear" || this.session.state.definitions.has(call.key))) {
+      const what = call.op === "clear" ? "the definitions" : `the definition '${call.key}'`
+      const message = `Eval ${call.evalId} runs in revision ${running.revision} and cannot change ${what} of the present one.`
+      return { ok: false, kind: "stale_parent", message }
     }
     if (running.queue.length >= queuedWritesMax || running.queuedBytes + call.bytes.length > queuedBytesMax) {
       const message = `Eval ${call.evalId} has queued ${running.queue.length} writes of ${running.queuedBytes} bytes, its maximum.`
@@ -483,6 +526,7 @@ export class Shell {
       checking: undefined,
       commit: this.session.state.commit,
       revision: this.session.state.revision,
+      isPinned: false,
       end: undefined,
       ended: undefined,
     }
@@ -594,10 +638,16 @@ export class Shell {
       assert(message.queued <= running.queue.length, "the worker folded writes that its shell does not hold")
       if (running.overtaken !== undefined)
         outcome.rejected = [...outcome.rejected, ...withoutOvertaken(delta, running.overtaken)]
+      const before = state.revision
       Object.assign(outcome.committed, without(commitDelta(state, delta, this.#by(running)), "rejected"))
       if (message.isPlain && message.plain !== undefined) state.lastValue = { plain: message.plain }
-      outcome.late = delta.late ?? []
-      outcome.stale = delta.stale ?? []
+      if (delta.retained !== undefined && outcome.value !== undefined) {
+        // What the eval has published is part of what its result was made in.
+        const revision = state.revision === before ? running.revision : state.revision
+        outcome.value.handle = retained(state, delta.retained, { revision, ...outcome.value })
+      }
+      outcome.late = (delta.late ?? []).map(shownName)
+      outcome.stale = (delta.stale ?? []).map((text) => text.replace(/^\S+/, shownName))
       outcome.reloaded = delta.reloaded ?? []
       outcome.lost.push(...(delta.lostImports ?? []))
       if (!message.realmKept) outcome.lost.push(...this.#realmLost("its realm could not be kept"))
@@ -749,12 +799,16 @@ export class Shell {
     }
   }
 
-  #toolCalls(evalId: string, principal = this.session.principal): ToolCalls {
+  #toolCalls(
+    evalId: string,
+    principal = this.session.principal,
+    answer = (result: ToolResult): void => {
+      this.session.tenant.worker?.sendToolResult({ session: this.session.id, ...result })
+    },
+  ): ToolCalls {
     const { id, workspace, tools } = this.session
     const { limits, clock } = this.#context
-    return new ToolCalls({ id, workspace, principal, tools }, evalId, limits, clock, (result) => {
-      this.session.tenant.worker?.sendToolResult({ session: id, ...result })
-    })
+    return new ToolCalls({ id, workspace, principal, tools }, evalId, limits, clock, answer)
   }
 
   #nestedIn({ request }: Running): NestedEvals {
@@ -784,11 +838,19 @@ export class Shell {
     message.seq = seq
     message.atomic = options.atomic ?? false
     if (change !== undefined) message.change = change.request
-    const args = options[callArguments]
-    if (args !== undefined) message.args = args
     const running = this.#running!
     running.commit = state.commit
     running.revision = state.revision
+    const target = options[callTarget]
+    if (target !== undefined) {
+      message.args = target.args
+      if (target.value !== undefined) message.retained = target.value
+      running.revision = target.revision ?? state.revision
+      running.isPinned = running.revision !== state.revision
+      if (running.isPinned) message.pinned = pinnedAt(state, running.revision)
+    }
+    const kind = retainedKind(options.retainValues)
+    if (kind !== undefined) message.retain = { as: retainedAs(evalId), functionsOnly: kind === "functions" }
     running.updatesSent = updates.length
     // What was committed until now it runs on.
     running.overtaken = undefined
@@ -967,6 +1029,17 @@ function withoutOvertaken(delta: Delta, overtaken: ReadonlySet<string>): Rejecte
     ?.map((group) => ({ ...group, names: group.names.filter((name) => !overtaken.has(name)) }))
     .filter(({ names }) => names.length > 0)
   return rejected
+}
+
+/** What a candidate is tried with unless its embedder says otherwise: its tool calls may reach the world, and nothing of it is meant to. */
+function refusingTools(answer: (result: ToolResult) => void, session: string): Pick<ToolCalls, "start" | "abortAll"> {
+  return {
+    start: ({ callId, name }) => {
+      const message = `Tool '${name}' is refused while a candidate of session '${session}' is tried; pass tools: true to evaluateCandidate.`
+      answer({ callId, ok: false, bytes: new Uint8Array(0), message, kind: "capability_denied" })
+    },
+    abortAll: () => {},
+  }
 }
 
 /** Takes writes out of the queue whose callers were told that they failed. */

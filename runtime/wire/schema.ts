@@ -12,7 +12,7 @@ import { packField, plain, record, str, unpackField, withoutAbsent } from "./che
 import type { Check, Checked, FieldTable, Fields } from "./check.ts"
 
 /** Changes whenever a message changes; a host that says another one is refused at its handshake. */
-export const wireVersion = 4
+export const wireVersion = 5
 
 /** A function that is put around a definition when it is made: `(inner: T) => T`, as an expression. */
 const wrapper = record({ key: str, source: str, file: str, line: int, column: int, digest: str, reads: list(str) })
@@ -37,8 +37,13 @@ const definition = record({
   bare: optional(record({ dependencies: list(str), isData: bool })),
 })
 const local = record({ name: str, readonly: bool })
-/** `sources`: those of the functions in it. */
-const group = record({ names: list(str), bytes, sources: optional(list(str)) })
+/** `sources`: those of the functions in it. `aliases`: names that its bytes know as something else. */
+const group = record({
+  names: list(str),
+  bytes,
+  sources: optional(list(str)),
+  aliases: optional(list(record({ name: str, inBytes: str }))),
+})
 /** A text that functions were written in, which are values of some group; `cells` and `roots` are names with commas between them. */
 const source = record({
   id: str,
@@ -117,6 +122,8 @@ const delta = record({
   realmOnly: optional(list(str)),
   /** Definitions that became values. */
   stale: optional(list(str)),
+  /** The result was retained under the name that was given for it; its groups hold it. */
+  retained: optional(record({ as: str, isFunction: bool })),
   /** Imports of the checkpoint that could not be made again, and those whose files had changed. */
   lostImports: optional(list(str)),
   reloaded: optional(list(str)),
@@ -162,8 +169,28 @@ const changed = record({
   statements: optional(str),
   problem: optional(error),
 })
-/** A change that was committed while the realm could not follow: what it must do before the next eval. */
-const update = record({ candidate: str, definitions: list(definition), removed: list(str), ...values })
+/**
+ * A change that was committed while the realm could not follow: what it must do before the next eval. `kept`: data that an earlier revision still
+ * needs; it goes on under a name that no code has.
+ */
+const update = record({
+  candidate: str,
+  definitions: list(definition),
+  removed: list(str),
+  ...values,
+  kept: optional(list(record({ name: str, as: str }))),
+})
+/**
+ * An earlier revision as differences from the one that stands: what has to be made again, what was not there, and data that has been replaced
+ * since: plain values, and where the rest is; without `from` it is gone, for that reason. `id` says from where to where.
+ */
+const pinned = record({
+  id: str,
+  definitions: list(definition),
+  removed: list(str),
+  plain: list(plainBinding),
+  data: list(record({ name: str, from: str, reason: str })),
+})
 
 export const toWorker = {
   eval: message(1, {
@@ -188,6 +215,12 @@ export const toWorker = {
     base: optional(int),
     /** The source is the name of a function, to be called with these. */
     args: optional(bytes),
+    /** Instead of a source: a retained value, to be called with `args`. */
+    retained: optional(str),
+    /** The revision that it runs in, when that is another one than the present. */
+    pinned: optional(pinned),
+    /** Keep the result under this name, when it is an object or a function. */
+    retain: optional(record({ as: str, functionsOnly: bool })),
   }),
   settle: message(2, { evalId: str, how: oneOf("interrupted", "timeout") }),
   toolResult: message(3, { session: str, callId: int, ok: bool, bytes, message: str, kind: str }),
@@ -344,6 +377,7 @@ export type Delta = Checked<typeof delta>
 export type ChangeRequest = Checked<typeof change>
 export type ChangeAnswer = Checked<typeof changed>
 export type RealmUpdate = Checked<typeof update>
+export type PinnedRevision = Checked<typeof pinned>
 export type ModuleDeclaration = Checked<typeof declaration>
 export type Rejection = Checked<typeof rejected>
 export type Frame = Checked<typeof frame>

@@ -209,7 +209,7 @@ class Worker {
       this.#current = evl
       this.#running.set(message.seq, evl)
       hasEnded = this.#als.run(message.seq, () =>
-        resident.start(compiled, message.source, message.file, false, message.args),
+        resident.start(compiled, message.source, message.file, false, message),
       )
     }
     evl.times.ranAt = performance.now()
@@ -222,9 +222,14 @@ class Worker {
     })
   }
 
-  /** The eval's unit; without one the eval has ended as invalid. */
+  /** The eval's unit, in the revision that it runs in; without one the eval has ended. */
   #compile(evl: RunningEval): Compiled | undefined {
     const { message, resident } = evl
+    const problem = message.pinned === undefined ? undefined : resident.enterRevision(message.pinned)
+    if (problem !== undefined) {
+      this.#sendOutcome(evl, "threw", { error: problem, realmKept: true })
+      return undefined
+    }
     const compiled = this.#cache.compile(message.source, message.line, resident)
     evl.times.compiledAt = performance.now()
     if ("unit" in compiled) {
@@ -232,6 +237,7 @@ class Worker {
       return compiled
     }
     const source = { text: message.source, file: message.file, line: message.line }
+    if (message.pinned !== undefined) resident.leaveRevision()
     this.#sendOutcome(evl, "invalid", { error: syntaxErrorRecord(compiled, source), realmKept: true })
     return undefined
   }
@@ -253,7 +259,7 @@ class Worker {
       this.#parked.delete(message.evalId)
       return
     }
-    resident.start(compiled, message.source, message.file, false, message.args)
+    resident.start(compiled, message.source, message.file, false, message)
     this.#reconsider(evl)
   }
 

@@ -22,6 +22,7 @@ import type {
   DefinitionRecord,
   Delta,
   ErrorRecord,
+  PinnedRevision,
   RealmUpdate,
   Rejection,
   SourceOfFunctions,
@@ -72,6 +73,9 @@ const sourcesSlack = 16
 
 /** Candidates that a realm keeps made; an older one is made again when it is committed. */
 const candidatesKept = 8
+
+/** Earlier revisions whose compiled definitions are kept: a loop calls one again and again. */
+const pinnedUnitsKept = 4
 
 /** Groups shorter than this are compared as they are, longer ones by digest. */
 const comparedBytesMax = 64
@@ -124,6 +128,10 @@ export class Resident implements NameTable {
     string,
     { own: ReadonlyMap<string, Definition>; prints: ReadonlyMap<string, Encoded> }
   >()
+  /** The earlier revision that the eval under way runs in: its definitions, and where its data is. */
+  #entered: { readonly own: ReadonlyMap<string, Definition>; readonly roots: readonly string[] } | undefined
+  /** Revisions that were entered, compiled. */
+  readonly #pinnedUnits = new Map<string, { readonly unit: Compiled["unit"]; readonly script: Script }>()
   #mayLinger = false
   #mayReachGlobal = false
   #mayReachBuiltIns = false
@@ -198,7 +206,13 @@ export class Resident implements NameTable {
   // An eval
 
   /** Starts a compiled submission; true when it ended at once. Must be called inside the eval's async context. */
-  start({ unit, script }: Compiled, source: string, file: string, isNested = false, args?: Uint8Array): boolean {
+  start(
+    { unit, script }: Compiled,
+    source: string,
+    file: string,
+    isNested = false,
+    { args, retained }: { args?: Uint8Array | undefined; retained?: string | undefined } = {},
+  ): boolean {
     const made = this.#made(unit, script, file)
     for (const name of unit.captures) this.#captured.add(name)
     this.#look(source)
@@ -218,10 +232,58 @@ export class Resident implements NameTable {
       privates,
       facts,
       isNested,
-      call === undefined ? "" : source,
+      call === undefined ? "" : retained === undefined ? source : "The retained value",
       call?.table,
       call?.chunks,
+      retained,
     )
+  }
+
+  /** Puts an earlier revision in force for the next eval, until it is committed; gives what went wrong. */
+  enterRevision({ id, definitions, removed, plain, data }: PinnedRevision): ErrorRecord | undefined {
+    const { api } = this.realm
+    const values = new Set([...plain, ...data].map(({ name }) => name))
+    const names: NameTable = {
+      kind: (name) => (removed.includes(name) ? undefined : values.has(name) ? "readonly" : this.kind(name)),
+      isRealmGlobal: (name) => this.isRealmGlobal(name),
+      dependencies: (name) => this.dependencies(name),
+    }
+    const filename = `nacre:revision/${id}`
+    let compiled = this.#pinnedUnits.get(id)
+    if (compiled === undefined || [...compiled.unit.assumes].some(([name, kind]) => names.kind(name) !== kind)) {
+      const unit = compileDefinitions(keptOf(definitions), names, filename)
+      if (!unit.valid) return problemOf(unit.rendered)
+      compiled = { unit, script: newScript(unit.code, filename) }
+      this.#pinnedUnits.set(id, compiled)
+      if (this.#pinnedUnits.size > pinnedUnitsKept) this.#pinnedUnits.delete(this.#pinnedUnits.keys().next().value!)
+      for (const { source } of definitions) this.#look(source)
+      for (const name of unit.captures) this.#captured.add(name)
+    }
+    const { unit, script } = compiled
+    this.units.set(filename, { unit, file: filename })
+    const list = this.realm.list.bind(this.realm)
+    const thrown = api.enterRevision(
+      this.realm.run(script) as Parameters<typeof api.enterRevision>[0],
+      list(unit.definitions.map((it) => it.name)),
+      list(unit.definitions.map((it) => it.hasPrivateNames)),
+      list(this.#facts(unit, filename)),
+      list(removed),
+      list(data.map((it) => it.name)),
+      list(data.map((it) => it.from)),
+      list(data.map((it) => it.reason)),
+      list(plain.map((it) => it.name)),
+      list(plain.map((it) => it.value)),
+    )
+    if (thrown !== undefined) return errorRecord(thrown, this, { text: "", file: "", line: 1 })
+    const roots = data.flatMap(({ from }) => (from === "" ? [] : [from]))
+    this.#entered = { own: this.#definitionsOf({ unit }, "", 1), roots }
+    return undefined
+  }
+
+  /** The present revision again; gives what the eval would have changed of definitions. */
+  leaveRevision(): string[] {
+    this.#entered = undefined
+    return copyStrings(this.realm.api.leaveRevision())
   }
 
   /** Ends a nested eval: what it changed stands, and is committed with the eval around it. */
@@ -258,10 +320,17 @@ export class Resident implements NameTable {
     const { api } = this.realm
     const { unit } = compiled
     const own = this.#definitionsOf(compiled, evl.message.file, evl.message.line)
-    const { folded, apply, rejected } = evl.queue.length === 0 ? noWrites : this.#applyQueue(evl, own, how)
+    const applied = evl.queue.length === 0 ? noWrites : this.#applyQueue(evl, own, how)
+    const { folded, apply } = applied
+    let { rejected } = applied
+    const { retain } = evl.message
+    const retained = how === "ok" && retain !== undefined ? api.retainResult(retain.as, retain.functionsOnly) : ""
     const finished = api.finish(how === "ok" ? "ok" : "threw")
-    const assigned = copyStrings(finished.assigned)
-    const removed = copyStrings(finished.removed)
+    const entered = this.#entered
+    const undone = entered === undefined ? [] : this.leaveRevision()
+    if (undone.length > 0) rejected = [...rejected, ...undone.map((key) => ({ op: "set", key, kind: "stale_parent" }))]
+    const assigned = copyStrings(finished.assigned).filter((name) => !undone.includes(name))
+    const removed = copyStrings(finished.removed).filter((name) => !undone.includes(name))
     const inForce = new Set(copyStrings(finished.definitions))
 
     const definitions: DefinitionRecord[] = []
@@ -296,11 +365,17 @@ export class Resident implements NameTable {
     const moved = this.#moveInstances()
     const isAllTouched = isReferenceChanged || moved !== undefined || this.#hasMoved || evl.hadNested
     this.#hasMoved = false
+    const roots = [
+      ...unit.mentions,
+      ...(entered?.roots ?? []),
+      ...(evl.message.retained === undefined ? [] : [evl.message.retained]),
+    ]
     const touched = isAllTouched
       ? "all"
       : touchedBy({
-          unit: this.#withBuiltInChanges(unit),
-          definitionOf: (name) => this.#withChanges(name, codeOf(this.#definitions.get(name) ?? own.get(name))),
+          unit: this.#withBuiltInChanges(roots.length === unit.mentions.length ? unit : { ...unit, mentions: roots }),
+          definitionOf: (name) =>
+            this.#withChanges(name, codeOf(entered?.own.get(name) ?? this.#definitions.get(name) ?? own.get(name))),
           isLocal: (name) => isLocal(this.kind(name)),
           isEphemeral: (name) => this.#ephemeral.has(name),
           reachedFrom: (name) => this.#reachedFrom(name),
@@ -315,9 +390,11 @@ export class Resident implements NameTable {
       if (!rebuilt.includes(owner) || own.has(owner)) continue
       this.#stale.push(`${name} (${owner} was made again without it)`)
     }
-    const encoded = code.set.length === 0 ? assigned : [...assigned, ...code.set]
-    const { plain, groups, ephemeral, late, sources } = this.#encode(touched, new Set(encoded), moved)
+    const written = new Set([...assigned, ...code.set])
+    if (retained !== "") written.add(retain!.as)
+    const { plain, groups, ephemeral, late, sources } = this.#encode(touched, written, moved)
     const delta: Delta = {}
+    if (retained !== "") delta.retained = { as: retain!.as, isFunction: retained === "function" }
     if (assigned.length > 0) delta.set = assigned.map((name) => ({ name, readonly: this.kind(name) === "readonly" }))
     const gone = [...removed.filter((name) => !removedDefinitions.includes(name)), ...code.removed]
     if (gone.length > 0) delta.removed = gone
@@ -483,8 +560,9 @@ export class Resident implements NameTable {
 
   /** Follows changes that were committed since the commit it holds. */
   update(updates: readonly RealmUpdate[], commit: number): void {
-    for (const { candidate, definitions, removed, plain, groups, sources } of updates) {
+    for (const { candidate, definitions, removed, plain, groups, sources, kept = [] } of updates) {
       const known = this.#candidates.get(candidate)
+      for (const { name, as } of kept) this.#keep(name, as)
       for (const name of removed) this.#forget(name)
       for (const { name } of definitions) this.#forget(name)
       for (const name of removed) this.#definitions.delete(name)
@@ -517,6 +595,16 @@ export class Resident implements NameTable {
     this.#noteReferenced()
     this.realm.api.ready()
     this.commit = commit
+  }
+
+  /** What a name holds goes on under another one, among those that it shares objects with. */
+  #keep(name: string, as: string): void {
+    this.realm.api.keep(name, as)
+    const encoded = this.#encoded.get(name)
+    if (encoded === undefined) return
+    const names = encoded.names.map((it) => (it === name ? as : it))
+    for (const member of names) this.#encoded.set(member, { ...encoded, names })
+    if (this.#ephemeral.has(name)) this.#ephemeral.add(as)
   }
 
   #dropCandidate(id: string): void {
@@ -719,12 +807,14 @@ export class Resident implements NameTable {
   }
 
   #bindGroup(
-    { names, bytes, sources = [] }: Checkpoint["groups"][number],
+    { names, bytes, sources = [], aliases = [] }: Checkpoint["groups"][number],
     isReadonly: (name: string) => boolean,
   ): void {
     const { api } = this.realm
     const { table, chunks } = this.realm.table(bytes)
-    const problem = api.bindGroup(table, chunks, this.realm.list(names), this.realm.list(names.map(isReadonly)))
+    const inBytes = names.map((name) => aliases.find((it) => it.name === name)?.inBytes ?? name)
+    const list = this.realm.list.bind(this.realm)
+    const problem = api.bindGroup(table, chunks, list(names), list(names.map(isReadonly)), list(inBytes))
     if (problem !== undefined) {
       for (const name of names) {
         if (isCodeChange(name)) this.#lostImports.push(name)

@@ -1,15 +1,30 @@
 // Changes of definitions as data files say: `test/conformance/revisions/`. Each case runs as it stands, and again with the realm evicted
 // after each step, so that one is built from the committed state before the next.
-import { readFileSync, readdirSync } from "node:fs"
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { inspect } from "node:util"
 import { expect, test } from "vitest"
-import type { Committed, Outcome, Proposed, Rejected, Session, SubmittedChange } from "nacre"
+import type {
+  CandidateEvalOptions,
+  Committed,
+  OpenOptions,
+  Outcome,
+  Proposed,
+  Rejected,
+  Session,
+  SubmittedChange,
+} from "nacre"
 import { useNacre } from "./nacre-under-test.ts"
 
 interface Step {
   eval?: string
   submit?: string | SubmittedChange
   propose?: string | SubmittedChange
+  /** Evaluates `code` as if that candidate were in force. */
+  try?: string
+  code?: string
+  tools?: boolean
   commit?: string
   rebase?: boolean
   abandon?: string
@@ -19,13 +34,25 @@ interface Step {
   reset?: boolean
   wrap?: { name: string; key: string; source: string }
   unwrap?: { name: string; key?: string }
-  call?: { name: string; args?: unknown[] }
+  call?: { name: string; args?: unknown[]; revision?: number; pin?: string; atomic?: boolean }
+  /** A call of the value that is retained under a word. */
+  callValue?: string
+  args?: unknown[]
+  /** Of an eval or a call: the word that its result is retained under. */
+  retain?: string
+  releaseValue?: string
+  /** Holds a revision, or with `true` the present one, under the word in `as`. */
+  pin?: number | true
+  releasePin?: string
   /** An eval that is left under way once it has called `tools.hold` of that name, and let go on. */
   start?: string
+  startCall?: { name: string; args?: unknown[]; revision?: number }
   until?: string
   release?: string
   of?: string
   as?: string
+  /** Files that are written into the session's folder, by name. */
+  write?: Record<string, string>
   // Expected
   value?: string
   throws?: string
@@ -50,12 +77,17 @@ interface Step {
   wrapped?: string[]
   unwrapped?: string[]
   unlessRebuilt?: boolean
+  /** What the outcome lists. */
+  committed?: string[]
+  abandoned?: string[]
 }
 
 interface Case {
   title: string
   /** Default "syntax": most cases are about what the checker does not look at. */
   check?: "types"
+  /** Default "standard". One of `full` has a folder of its own. */
+  profile?: "full"
   steps: Step[]
 }
 
@@ -74,6 +106,8 @@ class Run {
   session: Session
   readonly candidates = new Map<string, string>()
   readonly digests = new Map<string, string>()
+  /** Handles of retained values, and ids of pins, by their words. */
+  readonly handles = new Map<string, string>()
   readonly started = new Map<string, Promise<Outcome>>()
   readonly neighbour: Session | undefined
 
@@ -90,21 +124,32 @@ class Run {
     if (step.unlessRebuilt === true && this.evicts) return
     const what = JSON.stringify(step)
     if (step.fails !== undefined) {
-      await expect(this.session.commitChange(this.candidates.get(step.commit!)!), what).rejects.toMatchObject({
-        kind: step.fails,
-      })
+      await expect(this.refused(step), what).rejects.toMatchObject({ kind: step.fails })
       return
     }
-    if (step.start !== undefined) {
-      this.started.set(step.as!, this.session.eval(step.start))
+    if (step.start !== undefined || step.startCall !== undefined) {
+      const { start, startCall } = step
+      const { session } = this
+      this.started.set(step.as!, start === undefined ? session.callBinding(startCall!) : session.eval(start))
       await it.parked(step.until!)
     } else if (step.release !== undefined) {
       it.held.get(step.release)!.gate.open()
       this.outcome(await this.started.get(step.of!)!, step)
       this.started.delete(step.of!)
-    } else if (step.eval !== undefined) this.outcome(await this.session.eval(step.eval), step)
-    else if (step.call !== undefined) this.outcome(await this.session.callBinding(step.call), step)
-    else if (step.reset === true) await this.session.reset()
+    } else if (step.eval !== undefined)
+      this.outcome(await this.session.eval(step.eval, { retainValues: step.retain !== undefined }), step)
+    else if (step.call !== undefined || step.callValue !== undefined) this.outcome(await this.called(step), step)
+    else if (step.try !== undefined) {
+      const options: CandidateEvalOptions = step.tools === undefined ? {} : { tools: step.tools }
+      this.outcome(await this.session.evaluateCandidate(this.candidates.get(step.try)!, step.code!, options), step)
+    } else if (step.pin !== undefined) {
+      const pin = await this.session.pinRevision(step.pin === true ? undefined : step.pin)
+      this.handles.set(step.as!, pin.id)
+    } else if (step.releasePin !== undefined) await this.session.releasePin(this.handles.get(step.releasePin)!)
+    else if (step.releaseValue !== undefined) await this.session.releaseValue(this.handles.get(step.releaseValue)!)
+    else if (step.write !== undefined) {
+      for (const [name, text] of Object.entries(step.write)) writeFileSync(join(this.session.directory, name), text)
+    } else if (step.reset === true) await this.session.reset()
     else if (step.abandon !== undefined)
       expect(await this.session.abandonChange(this.candidates.get(step.abandon)!), what).toBe(true)
     else if (step.propose !== undefined) this.proposed(await this.session.proposeChange(changeOf(step.propose)), step)
@@ -119,6 +164,22 @@ class Run {
     // A worker here has room for one realm.
     await this.neighbour!.eval("1")
     expect(this.session.isResident, what).toBe(false)
+  }
+
+  called({ call, callValue, args = [], retain }: Step): Promise<Outcome> {
+    const retainValues = retain !== undefined
+    if (callValue !== undefined)
+      return this.session.callValue({ value: this.handles.get(callValue) ?? callValue, args, retainValues })
+    const { pin, ...rest } = call!
+    if (pin === undefined) return this.session.callBinding({ ...rest, retainValues })
+    return this.session.callBinding({ ...rest, retainValues, pin: this.handles.get(pin) ?? pin })
+  }
+
+  refused(step: Step): Promise<unknown> {
+    if (step.commit !== undefined) return this.session.commitChange(this.candidates.get(step.commit)!)
+    if (step.releaseValue !== undefined) return this.session.releaseValue(this.handles.get(step.releaseValue)!)
+    if (step.releasePin !== undefined) return this.session.releasePin(this.handles.get(step.releasePin)!)
+    return this.called(step)
   }
 
   async change(step: Step): Promise<(Committed & { outcome?: Outcome }) | Rejected> {
@@ -176,10 +237,21 @@ class Run {
   }
 
   outcome(outcome: Outcome, step: Step): void {
-    const what = JSON.stringify([step, outcome])
+    const what = inspect([step, outcome], { depth: 6 })
     expect(outcome.status, what).toBe(step.throws === undefined ? "ok" : "threw")
-    if (step.value !== undefined) expect(outcome.value?.text.replace(/\s+/g, " "), what).toBe(step.value)
-    if (step.throws !== undefined) expect(outcome.error?.message, what).toBe(step.throws)
+    const text = outcome.value?.text.replaceAll(this.session.id, "…").replace(/\s+/g, " ")
+    if (step.value !== undefined) expect(text, what).toBe(step.value)
+    const message = outcome.error?.message.replace(/ evl_[\w-]+/g, "")
+    if (step.throws !== undefined) expect(message, what).toBe(step.throws)
+    if (step.committed !== undefined) expect(outcome.committed.set, what).toEqual(step.committed)
+    if (step.abandoned !== undefined) {
+      expect(
+        outcome.abandoned.map(({ kind }) => kind),
+        what,
+      ).toEqual(step.abandoned)
+    }
+    if (step.retain !== undefined && outcome.value?.handle !== undefined)
+      this.handles.set(step.retain, outcome.value.handle)
     const overtaken = outcome.rejected.filter(({ kind }) => kind === "stale_parent").map(({ key }) => key)
     expect(overtaken, what).toEqual(step.overtaken ?? [])
   }
@@ -190,11 +262,17 @@ function changeOf(change: string | SubmittedChange): SubmittedChange {
 }
 
 for (const { file, cases } of files) {
-  for (const { title, check = "syntax", steps } of cases) {
+  for (const { title, check = "syntax", profile = "standard", steps } of cases) {
     for (const evicts of [false, true]) {
       test(`${file}: ${title}${evicts ? ", with a rebuild after each step" : ""}`, async () => {
-        const run = new Run(await it.open({ check }), evicts ? await it.open() : undefined)
-        for (const step of steps) await run.step(step)
+        const directory = profile === "full" ? mkdtempSync(join(tmpdir(), "nacre-revisions-")) : undefined
+        const options: OpenOptions = directory === undefined ? {} : { profile, directory }
+        try {
+          const run = new Run(await it.open({ check, ...options }), evicts ? await it.open(options) : undefined)
+          for (const step of steps) await run.step(step)
+        } finally {
+          if (directory !== undefined) rmSync(directory, { recursive: true })
+        }
       })
     }
   }

@@ -70,6 +70,15 @@ test("runs every method of the table", async () => {
   await ask("commitChange", { candidate })
   await ask("abandonChange", { candidate })
   expect((await ask("callBinding", { name: "f", args: [40] })).value.data).toBe(42)
+  expect((await ask("callBinding", { name: "f", args: [40], revision: 1 })).value.text).toBeDefined()
+  const { pin } = await ask("pinRevision")
+  expect((await ask("callBinding", { name: "f", args: [40], pin })).value.data).toBe(42)
+  await ask("pins")
+  await ask("releasePin", { pin })
+  const { value: retained } = await ask("eval", { code: "(x: number) => x * 2", retainValues: "all" })
+  expect((await ask("callValue", { value: retained.handle, args: [21] })).value.data).toBe(42)
+  await ask("retainedValues")
+  await ask("releaseValue", { value: retained.handle })
   await ask("wrapBinding", { name: "f", key: "twice", source: "(inner) => (x) => inner(inner(x))" })
   expect((await ask("callBinding", { name: "f", args: [38] })).value.data).toBe(42)
   await ask("wrappers", { name: "f" })
@@ -178,6 +187,8 @@ describe("error kinds", () => {
     ["candidate_not_found", "commitChange", { candidate: "none" }],
     ["revision_not_found", "exportRevision", { revision: 1000 }],
     ["mark_not_found", "rollback", { name: "none" }],
+    ["value_not_found", "callValue", { value: "val_none" }],
+    ["pin_not_found", "releasePin", { pin: "pin_none" }],
     ["value_not_transferable", "resolve", { name: "f" }],
     ["name_conflict", "globals/bind", { name: "Array", value: 1 }],
   ])("%s: %s", async (kind, method, params) => {
@@ -215,6 +226,13 @@ describe("error kinds", () => {
     const outcomes = settled.flatMap((it) => (it.status === "fulfilled" ? [it.value as { status: string }] : []))
     expect(outcomes).toHaveLength(256)
     expect(outcomes.every(({ status }) => status === "interrupted")).toBe(true)
+  })
+
+  test("handle_limit", async () => {
+    const pin = (): Promise<unknown> => client.connection.sendRequest("pinRevision", {})
+    const pins = await Promise.allSettled(Array.from({ length: 33 }, pin))
+    expect(pins.filter(({ status }) => status === "rejected")).toHaveLength(1)
+    expectKind(await failureOf(pin()), "handle_limit")
   })
 
   test("parse_failed and invalid_request, for what is no request", async () => {

@@ -71,6 +71,7 @@ export const sampleDelta: Delta = {
   late: ["l"],
   realmOnly: ["globalThis.g"],
   stale: ["s"],
+  retained: { as: "@val_b", isFunction: true },
   lostImports: ["i"],
   reloaded: ["r"],
 }
@@ -93,6 +94,15 @@ export const toWorkerSamples: Samples<typeof toWorker> = {
     updates: [{ candidate: "chg_a", definitions: [definition], removed: ["y"], ...sampleValues }],
     base: 0,
     args: bytes,
+    retained: "@val_a",
+    pinned: {
+      id: "1 from 2",
+      definitions: [definition],
+      removed: ["y"],
+      plain: [{ name: "k", value: 5 }],
+      data: [{ name: "d", from: "@1:d", reason: "" }],
+    },
+    retain: { as: "@val_b", functionsOnly: true },
   },
   settle: { evalId: "evl_a", how: "timeout" },
   toolResult: { session: "ses_a", callId: 1, ok: true, bytes, message: "", kind: "" },
