@@ -104,7 +104,7 @@ describe("without a terminal", () => {
     ["a token for nobody", ["--token", "x"], 2, "--token is for --connect"],
   ])("refuses %s", async (_what, args, exit, said) => {
     const { code, stderr } = await script(
-      args.map((it) => (it === "URL" ? served.url : it)),
+      args.map((word) => (word === "URL" ? served.url : word)),
       "1\n",
     )
     expect({ code, stderr }).toEqual({ code: exit, stderr: expect.stringContaining(said) })
