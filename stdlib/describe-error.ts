@@ -105,7 +105,7 @@ class ErrorDescriber {
     if (typeof kind === "string") record.kind = cutToBytes(kind, limits.messageBytesMax)
     else if (readPlainly(object, "code") === "ERR_ACCESS_DENIED") {
       record.kind = "capability_denied"
-      record.message = cutToBytes(`${record.message}: ${deniedByNode(object)}`, limits.messageBytesMax)
+      record.message = cutToBytes(`Access has been restricted: ${deniedByNode(object)}`, limits.messageBytesMax)
     }
     const cause = descriptorOf(object, "cause")
     if (cause !== undefined && objectHasOwn(cause, "value")) record.cause = this.#describeWithin(cause.value)

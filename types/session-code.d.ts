@@ -186,7 +186,11 @@ declare const AbortController: { readonly prototype: AbortController; new (): Ab
 
 declare const performance: { now(): number; readonly timeOrigin: number }
 declare const crypto: { getRandomValues<T extends ArrayBufferView>(view: T): T; randomUUID(): string }
-declare const process: { exit(code?: number): never }
+declare const process: {
+  exit(code?: number): never
+  /** For profiles with the capability `env`; reading it throws in others. */
+  readonly env: never
+}
 declare const console: Readonly<
   Record<
     "log" | "info" | "debug" | "error" | "warn" | "dir" | "dirxml" | "table" | "trace",

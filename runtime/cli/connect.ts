@@ -67,14 +67,11 @@ export async function replConnected({ url, token, session, profile, historyFile 
 }
 
 function textOf(change: ConnectionChange, session: string | undefined): string {
-  switch (change.type) {
-    case "lost":
-      return `The connection broke (${change.reason}); it is being opened again.`
-    case "resumed":
-      return change.missed === 0 ? "Connected again." : `Connected again; ${change.missed} messages are gone.`
-    case "renewed":
-      return session === undefined
-        ? "Connected again, to a new session: the server had given the old one up."
-        : `Connected again, to session '${session}'.`
+  if (change.type === "lost") return `The connection broke (${change.reason}); it is being opened again.`
+  if (change.type === "resumed") {
+    return change.missed === 0 ? "Connected again." : `Connected again; ${change.missed} messages are gone.`
   }
+  return session === undefined
+    ? "Connected again, to a new session: the server had given the old one up."
+    : `Connected again, to session '${session}'.`
 }

@@ -727,6 +727,6 @@ test("profile minimal reads what is shared and writes none of it", async () => {
     ),
   ).toEqual([1, 1, 1, "undefined", "undefined", ["g", "Workspace"]])
   for (const use of [`Workspace.bind("g", 2)`, `Workspace.unbind("g")`, `Workspace.globals.atPut("g", 2)`]) {
-    expect((await minimal.eval(use)).error?.kind).toBe("unsupported")
+    expect((await minimal.eval(use)).error?.kind).toBe("capability_denied")
   }
 })

@@ -119,8 +119,9 @@ describe("the host of a profile", () => {
     ["reader", `fs.writeFileSync(${at(inside)}, "")`, "fs.write", inside],
     ["writer", `fs.writeFileSync(${at(outside)}, "")`, "fs.write", outside],
   ])("of %s does not give `%s`", async (profile, code, capability, path) => {
-    // Under bubblewrap what may not be read is not there, and Node says so first.
     const answer = await answers(profile, `const fs = (await import("node:fs")).default; ${code}`)
+    // Under bubblewrap what may not be read is not there.
+    if ("path" in under.nacre.bubblewrap && /ENOENT/.test(String(answer))) return
     expect(answer).toMatch(/^Error, capability_denied: /)
     expect(answer).toContain(`the session's profile does not give '${capability}' for '${path}'`)
   })

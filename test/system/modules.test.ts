@@ -217,7 +217,7 @@ describe("what is refused", () => {
       const { status, error } = await session.eval(code)
       expect({ status, kind: error?.kind }).toEqual({ status: "threw", kind: "capability_denied" })
       expect(error?.message).toMatch(
-        /^import is not available in sessions of profile '\w+'. Open the session with profile "full"/,
+        /^import needs the capability 'import', which profile '\w+' does not have. Open the session with profile "full"/,
       )
     }
     expect((await session.eval(`typeof require + typeof Buffer + typeof fetch`)).value?.data).toBe(
