@@ -11,7 +11,6 @@ import {
   hasOwn,
   isSame,
   mathTrunc,
-  isExtensible,
   prototypeOf,
   realmGlobal,
   ownKeysOf,
@@ -707,8 +706,10 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
       noteDefinitionChanges(names[index]!)
     }
     if (withBuiltIns) intrinsics.eachChanged((object, path, made) => changes.compare(object, path, builtIns, made))
-    for (let index = 0; globals !== undefined && index < globals.length; index++) {
-      changes.noteProperty(realmGlobal, globals[index]!, globalObject, globalObject)
+    if (globals !== undefined) {
+      for (let index = 0; index < globals.length; index++) {
+        changes.noteProperty(realmGlobal, globals[index]!, globalObject, globalObject)
+      }
     }
     return changes.take((owner) => {
       if (owner === builtIns) return withBuiltIns
@@ -1185,8 +1186,7 @@ function membersOf(value: object, isOther: (object: object) => boolean, facts?: 
   open[0] = value
   const add = (from: number, key: string | symbol, member: unknown): void => {
     if (!addMember(found, open, member, isOther) || facts === undefined) return
-    const object = member as object
-    facts[facts.length] = { object, parent: from, step: pathStep(key), made: propertiesOf(object) }
+    facts[facts.length] = { object: member, parent: from, step: pathStep(key), made: propertiesOf(member) }
   }
   for (let next = 0; next < open.length; next++) {
     const object = open[next]!
