@@ -295,6 +295,8 @@ export class Generator {
       case 18:
         return this.#chance(0.3) ? `throw ${this.#expression(1)};` : `log(${this.#expression(2)})${this.#end()}`
       case 21:
+      case 22:
+      case 23:
         return this.#dataOnCode()
       case 19:
         return this.#chance(0.5) ? ";" : `\u0001type T${++this.#counter} = { a: number } | string\u0002;`
