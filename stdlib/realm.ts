@@ -723,9 +723,10 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
       noteDefinitionChanges(names[index]!)
     }
     if (withBuiltIns) intrinsics.eachChanged((object, path, made) => changes.compare(object, path, builtIns, made))
-    const globalKeys = globals ?? []
-    for (let index = 0; index < globalKeys.length; index++) {
-      changes.noteProperty(realmGlobal, globalKeys[index]!, globalObject, globalObject)
+    if (globals !== undefined) {
+      for (let index = 0; index < globals.length; index++) {
+        changes.noteProperty(realmGlobal, globals[index]!, globalObject, globalObject)
+      }
     }
     return changes.take((owner) => {
       if (owner === builtIns) return withBuiltIns
@@ -1277,8 +1278,7 @@ function membersOf(value: object, isOther: (object: object) => boolean, facts?: 
   open[0] = value
   const add = (from: number, key: string | symbol, member: unknown): void => {
     if (!addMember(found, open, member, isOther) || facts === undefined) return
-    const object = member as object
-    facts[facts.length] = { object, parent: from, step: pathStep(key), made: propertiesOf(object) }
+    facts[facts.length] = { object: member, parent: from, step: pathStep(key), made: propertiesOf(member) }
   }
   for (let next = 0; next < open.length; next++) {
     const object = open[next]!

@@ -140,7 +140,7 @@ export class Edits {
         if (next < to) {
           if (this.source[next] === "(" || this.source[next] === "`") {
             into.copy(this.source, from, next)
-            into.insert(this.source[next]!, pin)
+            into.insert(this.source[next], pin)
             from = next + 1
           }
           pin = -1

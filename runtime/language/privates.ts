@@ -29,7 +29,7 @@ export class PrivateClasses {
   /** What opens: before the stamps of functions, which belong inside. */
   open(): void {
     for (const site of this.#classes) {
-      this.#edits.lead(site.at, this.#inserted(`static{${this.#registration(site)}}`))
+      this.#edits.head(site.at, this.#inserted(`static{${this.#registration(site)}}`))
       const mode = `${this.#marker}3m.on`
       if (site.constructorAt >= 0) {
         const leave = site.isDerived ? `{super();return}` : "return;"

@@ -7,7 +7,7 @@ import vm from "node:vm"
 import { expect, test } from "vitest"
 import { TestRealm, TestSession } from "../../realm.ts"
 import { Generator } from "./programs.ts"
-import { plain, prelude, randomFrom, typed } from "./texts.ts"
+import { cleaning, plain, prelude, randomFrom, typed } from "./texts.ts"
 
 interface Ended {
   how: string
@@ -27,7 +27,7 @@ for (const name of vm.runInContext("Object.getOwnPropertyNames(globalThis)", rea
   realm.globals.add(name)
 
 function reset(): void {
-  vm.runInContext("logged = []; fuel = 400", realm.context)
+  vm.runInContext(`logged = []; fuel = 400; ${cleaning}`, realm.context)
 }
 
 function output(): string[] {

@@ -35,6 +35,7 @@ export const grammar = [
   "generator",
   "getter",
   "template",
+  "data on code",
 ] as const
 
 export type Construct = (typeof grammar)[number]
@@ -293,11 +294,32 @@ export class Generator {
         return this.#jump()
       case 18:
         return this.#chance(0.3) ? `throw ${this.#expression(1)};` : `log(${this.#expression(2)})${this.#end()}`
+      case 21:
+      case 22:
+      case 23:
+        return this.#dataOnCode()
       case 19:
         return this.#chance(0.5) ? ";" : `\u0001type T${++this.#counter} = { a: number } | string\u0002;`
       default:
         return this.#statementExpression() + this.#end()
     }
+  }
+
+  /** Something put on a function, a class or a built-in, which is read wherever one is shown. A definition that is made again loses it. */
+  #dataOnCode(): string {
+    const known = this.#redeclares ? [] : this.#visible(["function", "class"])
+    if (known.length === 0) return `log(${this.#expression(2)})${this.#end()}`
+    this.#uses("data on code")
+    const { name, kind } = this.#pick(known)
+    const target = this.#pick([name, name, `${name}.prototype`, "Math"])
+    const key = this.#pick([".x", ".y", '["x" + 1]', "[Symbol.for('s')]", kind === "class" ? ".m" : ".z"])
+    const from = `(${target} ?? {})${key}`
+    return this.#pick([
+      `${from} = ${this.#expression(1)};`,
+      `${from} = ${this.#arrow(1)};`,
+      `delete ${from};`,
+      `log(${from});`,
+    ])
   }
 
   #variable(): string {

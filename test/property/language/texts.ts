@@ -66,6 +66,9 @@ globalThis.id = function id(x) { return x }
 globalThis.tag = function tag(strings, ...values) { return strings.raw.join("|") + values.map((v) => show(v)).join("&") + String(this) }
 `
 
+/** Takes back what programs put on built-ins. */
+export const cleaning = `for (const key of ["x", "y", "x1", "m", "z", Symbol.for("s")]) delete Math[key]`
+
 /** `probe`: what functions and the methods of objects give when they are called. */
 export const probes = `
 const texts = Function.prototype.call.bind(Function.prototype.toString)

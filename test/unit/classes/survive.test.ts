@@ -189,3 +189,18 @@ describe("a realm thrown away after every eval", () => {
     expect(await byUs(scripts)).toEqual(byEngine(scripts))
   })
 })
+
+// What stands first in a class has the same place as what is put in front of everything in it.
+test.each([
+  "class C {static y = 1; #x = 2; get() { return [C.y, this.#x] } }",
+  "class C {static { C.y = 1 } #x = 2; get() { return [C.y, this.#x] } }",
+  "class C {static #y = 1; static y = 1; #x = 2; get() { return [C.#y, this.#x] } }",
+  "class C {static [`y`] = 1; #x = 2; get() { return [C.y, this.#x] } }",
+  "const C = (() => class {static y = 1; #x = 2; get() { return [C.y, this.#x] } })()",
+])("a class whose first member is static and stands right behind its brace: %s", async (source) => {
+  const session = new ResidentSession()
+  await session.run(source)
+  await session.run("const c = new C(); 0")
+  session.rebuild()
+  expect(await session.run("[...c.get(), ...new C().get(), c instanceof C]")).toEqual([1, 2, 1, 2, true])
+})
