@@ -40,6 +40,7 @@ import type { FreeValue } from "./cell.ts"
 import { Environment } from "./environment.ts"
 import { installStackFormatter } from "./error-stack.ts"
 import type { Candidate, Run, Unit } from "./environment.ts"
+import type { Redefinition } from "./moves.ts"
 import { installGlobals } from "./globals.ts"
 import { recordAttributes } from "./attribute-record.ts"
 import { hideInserted } from "./function-text.ts"
@@ -49,6 +50,7 @@ import { RealmModules } from "./modules.ts"
 import { installNode, type NodeSide } from "./node-globals.ts"
 import { addInitializer } from "./decorators.ts"
 import { defaultPreviewLimits, preview } from "./preview.ts"
+import { RealmPreludes } from "./preludes.ts"
 import { moveInstances, privatesPair, type Moved, type PrivatesPair } from "./moves.ts"
 import { OwnBindings } from "./own-bindings.ts"
 import {
@@ -92,6 +94,8 @@ interface KnownSource {
   readonly record: SourceRecord
   readonly make: SkeletonMaker
   readonly cells: readonly string[]
+  /** Whose names its cells are; "" is the session. */
+  readonly prelude: string
   /** The variables of each scope. */
   readonly names: Record<string, readonly string[]>
   root: Activation | undefined
@@ -192,6 +196,41 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
     loadAll: (requests) => modules.loadAll(requests),
     meta,
   })
+  const preludes: RealmPreludes = new RealmPreludes({
+    environment: (prefix): Environment =>
+      new Environment({
+        resolveFree: (wanted): FreeValue | undefined => resolveShared(wanted, preludes.isLoading),
+        isShared,
+        generation,
+        onDefined: (defined, value) => onDefined(prefix + defined, value),
+        onImported: (imported, value) => onImported(prefix + imported, value),
+        isNativeError,
+        load: (specifier, options) => modules.load(specifier, options, ""),
+        loadAll: (requests) => modules.loadAll(requests, importer),
+      }),
+    generation,
+    onMade(made, value) {
+      if ((typeof value === "object" && value !== null) || typeof value === "function") {
+        // What was there before is known by its own name.
+        if (!isDefinitionInstance(value)) onDefined(made, value)
+      }
+    },
+  })
+  /** The file of the prelude that is being loaded, and why its modules could not be. */
+  let importer = ""
+  let importProblem: string | undefined
+
+  /** Of a name of the session or, with its prelude in front, of one of those. */
+  function kindOfNamed(wanted: string): ReturnType<Environment["kindOf"]> {
+    const found = preludes.find(wanted)
+    return found === undefined ? environment.kindOf(wanted) : found.environment.kindOf(found.local)
+  }
+
+  function readNamed(wanted: string): unknown {
+    const found = preludes.find(wanted)
+    return found === undefined ? environment.read(wanted) : found.environment.read(found.local)
+  }
+
   /** The last reference that meant nothing here. */
   let unresolved = ""
   const encodeHooks: EncodeHooks = {
@@ -230,8 +269,28 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
   const sharingHooks: EncodeHooks = {
     referenceOf(object) {
       const travelling = travellingName(object)
-      return travelling === undefined ? undefined : `s:${travelling}`
+      if (travelling !== undefined) return `s:${travelling}`
+      const exported = weakMapGet(instances, object)
+      return exported !== undefined &&
+        isPreludeName(exported) &&
+        isInstance(exported, object) &&
+        typeof object === "object"
+        ? `d:${exported}`
+        : undefined
     },
+    classOf(prototype) {
+      const found = weakMapGet(classes, prototype)
+      return found !== undefined && isPreludeName(found.name) && isCurrentPrototype(found.name, prototype)
+        ? found
+        : undefined
+    },
+    privatesOf: (prototype) =>
+      privatesOnChain(
+        prototype,
+        (link) =>
+          realmClassName(link) ?? (isPreludeName(weakMapGet(classes, link)?.name ?? "") ? nameOfClass(link) : ""),
+        isRecordedProxy,
+      ),
   }
   /** While instances of a class that was declared again wait to be made again. */
   let pairing: PrivatesPair | undefined
@@ -263,7 +322,7 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
         reference[0] === "i"
           ? (intrinsics.resolve(path) ?? resolveLazy(path))
           : reference[0] === "d"
-            ? environment.read(path)
+            ? readNamed(path)
             : reference[0] === "m"
               ? memberOf(path)
               : reference[0] === "x"
@@ -276,7 +335,7 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
       const own = realmClassPrototype(className, (wanted) => lazy.need(wanted))
       if (own !== undefined) return own
       note(className)
-      const found = environment.read(className)
+      const found = readNamed(className)
       return typeof found === "function" ? (descriptorOf(found, "prototype")?.value as object | undefined) : undefined
     },
     construct: constructed,
@@ -287,7 +346,8 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
         return undefined
       }
       if (source.root !== undefined) return source.root
-      const made = activationOf(source, rootScope, environment.activate(source.make, source.cells))
+      const owner = source.prelude === "" ? environment : preludes.find(`${source.prelude}:`)!.environment
+      const made = activationOf(source, rootScope, owner.activate(source.make, source.cells))
       // Without variables one root is like another.
       if (source.names["-1"]!.length === 0) source.root = made
       return made
@@ -372,7 +432,7 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
     let number = 0
     for (let index = at + 1; index < path.length; index++) number = number * 10 + (stringCodeAt(path, index) - 48)
     note(definition)
-    const value = environment.read(definition)
+    const value = readNamed(definition)
     if ((typeof value !== "object" || value === null) && typeof value !== "function") return undefined
     const found = membersOf(value, isDefinitionInstance)
     return number < found.length ? found[number] : undefined
@@ -398,7 +458,8 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
   }
 
   function isCurrentPrototype(definition: string, prototype: object): boolean {
-    const value = environment.kindOf(definition) === "definition" ? environment.read(definition) : undefined
+    const isNamed = kindOfNamed(definition) === "definition" || isPreludeName(definition)
+    const value = isNamed ? readNamed(definition) : undefined
     return typeof value === "function" && descriptorOf(value, "prototype")?.value === prototype
   }
 
@@ -410,7 +471,7 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
       const made = dataProperty(link, "constructor")
       if (typeof made !== "function" || dataProperty(made, "prototype") !== link) continue
       const definition = weakMapGet(instances, made)
-      const isImported = definition !== undefined && environment.kindOf(definition) === "import"
+      const isImported = definition !== undefined && kindOfNamed(definition) === "import"
       if (!isImported && weakMapGet(exports, made) === undefined) continue
       if (intrinsics.nameOf(made) !== undefined) continue
       const className = dataProperty(made, "name")
@@ -442,8 +503,8 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
   }
 
   function exportAt(path: readonly string[]): unknown {
-    if (environment.kindOf(path[0]!) !== "import") return undefined
-    let value = environment.read(path[0]!)
+    if (kindOfNamed(path[0]!) !== "import") return undefined
+    let value = readNamed(path[0]!)
     for (let at = 1; at < path.length; at++) value = dataProperty(value, path[at]!)
     return value
   }
@@ -461,8 +522,8 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
   }
 
   function isInstance(definition: string, object: object): boolean {
-    const kind = environment.kindOf(definition)
-    return (kind === "definition" || kind === "import") && environment.read(definition) === object
+    const kind = kindOfNamed(definition)
+    return (kind === "definition" || kind === "import" || isPreludeName(definition)) && readNamed(definition) === object
   }
 
   const show = (value: unknown): string => preview(value, defaultPreviewLimits, textOf).text
@@ -501,6 +562,7 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
     sessions: sessions.live,
     currentSession: sessions.current,
     singleton: (wanted) => (isOffered(wanted) ? (named[wanted] as object | undefined) : undefined),
+    exports: preludes,
     show,
   })
   const tools = new RealmTools(bridge, encodeArguments)
@@ -588,10 +650,13 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
   }
 
   /** Names that no session binds, in their order: globals, singletons, the class registry, the realm's own. */
-  function resolveShared(wanted: string): FreeValue | undefined {
+  function resolveShared(wanted: string, isPreludeLoading = false): FreeValue | undefined {
     if (isOffered(wanted)) return { value: named[wanted], generation: undefined }
-    const global = workspace.globals.lookup(wanted)
+    // A prelude is the same for every session, whatever has been bound meanwhile.
+    const global = isPreludeLoading ? undefined : workspace.globals.lookup(wanted)
     if (global !== undefined) return global
+    const exported = preludes.lookup(wanted)
+    if (exported !== undefined) return exported
     const descriptor = descriptorOf(realmGlobal, wanted)
     if (descriptor === undefined) return undefined
     return { value: (realmGlobal as Record<string, unknown>)[wanted], generation: undefined }
@@ -602,7 +667,7 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
   }
 
   function isShared(wanted: string): boolean {
-    return workspace.globals.lookup(wanted) !== undefined
+    return preludes.has(wanted) || workspace.globals.lookup(wanted) !== undefined
   }
 
   function encodeShared(key: string, value: unknown): unknown {
@@ -677,7 +742,7 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
     const changed: string[] = newList()
     for (let index = 0; index < names.length; index++) {
       const definition = names[index]!
-      const value = environment.read(definition)
+      const value = readNamed(definition)
       if ((typeof value !== "object" || value === null) && typeof value !== "function") continue
       const made = weakMapGet(asMade, value)
       if (made !== undefined && !isAsMade(value, made)) changed[changed.length] = definition
@@ -719,6 +784,52 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
       void environment.restoreImports(unit.imports ?? newList(), textOfFailure).then(() => bridge.call(opRestored))
     },
 
+    // Preludes
+
+    preludeKind: (prelude: string, wanted: string) => preludes.kindOf(prelude, wanted),
+    /** Runs a prelude's text; gives what it threw. */
+    loadPrelude(
+      prelude: string,
+      unit: Unit,
+      names: readonly string[],
+      privates: readonly boolean[],
+      sourceList: readonly Primitive[],
+    ): string | undefined {
+      notePrivateNames(names, privates)
+      adoptSources(unit.sites, sourceList)
+      try {
+        preludes.load(prelude, unit)
+      } catch (error) {
+        return describeOther(error)
+      }
+      return undefined
+    },
+    /** Loads the modules that a prelude imports, which stands in `file`; `opRestored` says when that is done. */
+    importForPrelude(prelude: string, unit: Unit, file: string): void {
+      importer = file
+      importProblem = undefined
+      const { environment: own } = preludes.find(`${prelude}:`)!
+      void own.bindImports(unit.imports ?? newList()).then(
+        () => bridge.call(opRestored),
+        (error: unknown) => {
+          importProblem = describeOther(error)
+          bridge.call(opRestored)
+        },
+      )
+    },
+    importProblem: () => importProblem,
+    publishPrelude(prelude: string, exported: readonly string[], locals: readonly string[], problem: string): void {
+      preludes.publish(prelude, exported, locals, problem)
+      environment.forgetKept()
+      preludes.forgetKept()
+    },
+    dropPrelude(prelude: string): void {
+      preludes.drop(prelude)
+      environment.forgetKept()
+      preludes.forgetKept()
+    },
+    isPreludeStateful: (wanted: string) => preludes.isStateful(wanted),
+
     /** A value that comes with the answer to a question. */
     deposit: (table: readonly Primitive[], chunks: readonly Uint8Array[]) => asker.deposit(table, chunks),
 
@@ -750,7 +861,10 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
         scopes[site.o] = site.n
       }
       scopes[rootScope] ??= newList()
-      sources[record.id] = { record, make: unit.make, cells: splitNames(record.cells), names: scopes, root: undefined }
+      const cells = splitNames(record.cells)
+      const prelude = cells.length > 0 && isPreludeName(cells[0]!) ? beforeColon(cells[0]!) : ""
+      if (prelude !== "") for (let index = 0; index < cells.length; index++) cells[index] = afterColon(cells[index]!)
+      sources[record.id] = { record, make: unit.make, cells, prelude, names: scopes, root: undefined }
     },
     setPrimitive: (wanted: string, value: Primitive, isReadonly: boolean) =>
       environment.setLocal(wanted, value, isReadonly),
@@ -908,7 +1022,10 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
     put: (key: string, index: number) => environment.setLocal(key, held[index]),
     remove: (key: string) => environment.remove(key),
     /** Ends the eval. What changed, by kind; the lists are the environment's own. */
-    finish: (how: "ok" | "threw") => environment.finish(run!, how),
+    finish(how: "ok" | "threw") {
+      preludes.settle()
+      return environment.finish(run!, how)
+    },
     // Primitives other than symbols cross the bridge as they are, without a table: most bindings and results are such.
     isPrimitive: (wanted: string) => isPlainPrimitive(environment.read(wanted)),
     primitive: (wanted: string) => environment.read(wanted) as Primitive,
@@ -923,7 +1040,11 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
     },
     /** Moves the instances that locals hold of classes which this eval declared again; `undefined` when there was none. */
     moveInstances(): Moved | undefined {
-      const redefinitions = environment.takeRedefinitions()
+      // Classes of the session may extend those of preludes.
+      const redefinitions: Redefinition[] = newList()
+      preludes.takeRedefinitions(redefinitions)
+      const own = environment.takeRedefinitions()
+      for (let index = 0; index < own.length; index++) redefinitions[redefinitions.length] = own[index]!
       if (redefinitions.length === 0) return undefined
       const entries: { name: string; value: unknown }[] = []
       environment.forEachLocal((found, value) => arrayPush(entries, { name: found, value }))
@@ -1006,6 +1127,11 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
     },
     forgetTool: (callId: number) => tools.forget(callId),
   })
+}
+
+/** A name with its prelude in front. */
+function isPreludeName(wanted: string): boolean {
+  return stringIndexOf(wanted, ":") !== -1
 }
 
 /** Properties of an imported module that are looked at for functions. */

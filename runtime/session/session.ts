@@ -13,7 +13,7 @@ import { callingSession, sessionKey } from "../shell/tool-calls.ts"
 import type { Tool } from "../shell/tool-calls.ts"
 import type { Checker, QuestionOptions } from "../checker/checker.ts"
 import type { Completions, Hover, Signatures } from "../checker/declarations.ts"
-import type { RealmUpdate } from "../wire/schema.ts"
+import type { Preludes, RealmUpdate } from "../wire/schema.ts"
 import { encodeForSession } from "../wire/values/embedder.ts"
 import { SessionBindings } from "./bindings.ts"
 import { SessionChecks } from "./checks.ts"
@@ -61,6 +61,8 @@ export interface SessionContext extends ShellContext {
   generationOf(workspace: string): number
   /** Names of that workspace's globals. */
   globalNamesOf(workspace: string): readonly string[]
+  /** The preludes of that workspace as they are now. */
+  preludesOf(workspace: string): Preludes
   readonly checker: Checker
   fork(session: Session, state: SessionState): Session
   /** Throws when the system is stopping and takes no new work. */
@@ -193,6 +195,10 @@ export class Session implements Tenant, ShellSession {
   /** Internal: of its workspace's globals. */
   get generation(): number {
     return this.#context.generationOf(this.facts.workspace)
+  }
+  /** Internal: of its workspace, as they are now. */
+  get preludes(): Preludes {
+    return this.#context.preludesOf(this.facts.workspace)
   }
   /** Internal: the committed state, made at first use. */
   get state(): SessionState {

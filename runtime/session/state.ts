@@ -6,7 +6,7 @@
 import { Definitions, hasSameTexts } from "../module/definitions.ts"
 import type { Undo } from "../module/definitions.ts"
 import type { RevisionRecord } from "../module/revision.ts"
-import type { ChangeAnswer, Checkpoint, DefinitionRecord, Delta, SourceOfFunctions } from "../wire/schema.ts"
+import type { ChangeAnswer, Checkpoint, DefinitionRecord, Delta, Preludes, SourceOfFunctions } from "../wire/schema.ts"
 import { foldQueue, validateWrites } from "../wire/mutations.ts"
 import type { QueuedWrite, Rejected } from "../wire/mutations.ts"
 import type { PlainValue } from "../wire/check.ts"
@@ -37,6 +37,8 @@ export class SessionState {
   sources = new Map<string, SourceOfFunctions>()
   lastValue: Uint8Array | { readonly plain: PlainValue } | undefined
   lastError: Uint8Array | undefined
+  /** The preludes beside which its values were written; none until a realm was built for it. */
+  preludes: Preludes | undefined
   /** What besides bindings only the realm holds, as texts for people. */
   realmOnly: readonly string[] = nothing
   /** Names that were bound, changed, removed or lost since `takeChanges`. */
@@ -275,6 +277,7 @@ export function resetState(state: SessionState, by: RevisionFacts = { ...byEval,
   state.lastValue = undefined
   state.lastError = undefined
   state.realmOnly = nothing
+  state.preludes = undefined
   state.commit += 1
   recordRevision(state, by)
 }
@@ -292,6 +295,7 @@ export function copyState(state: SessionState): SessionState {
   copy.lastValue = state.lastValue
   copy.lastError = state.lastError
   copy.realmOnly = state.realmOnly
+  copy.preludes = state.preludes
   return copy
 }
 
@@ -301,11 +305,11 @@ export function restoreState(
   earlier: SessionState,
   by: RevisionFacts = { ...byEval, cause: "rollback" },
 ): string[] {
-  const { locals, definitions, sources, dataMade, lastValue, lastError, realmOnly } = copyState(earlier)
+  const { locals, definitions, sources, dataMade, lastValue, lastError, realmOnly, preludes } = copyState(earlier)
   touchDifference(state, locals, state.locals)
   touchDifference(state, definitions, state.definitions)
   state.definitions.become(definitions)
-  Object.assign(state, { locals, sources, dataMade, lastValue, lastError, realmOnly })
+  Object.assign(state, { locals, sources, dataMade, lastValue, lastError, realmOnly, preludes })
   const lost = loseRealm(state, "the state it was part of was left and came back without it")
   state.commit += 1
   recordRevision(state, by)
@@ -340,6 +344,8 @@ export function checkpointOf(
     lost,
     lastValue: lastValue !== undefined && "plain" in lastValue ? packPlainValue(lastValue.plain) : lastValue,
     lastError: state.lastError,
+    // None is what a realm has by itself.
+    preludes: state.preludes?.list.length === 0 && state.preludes.id === 0 ? undefined : state.preludes,
     ...realm,
   }
 }

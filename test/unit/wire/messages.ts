@@ -1,6 +1,6 @@
 // One sample of every message of the vocabulary, with every optional field present: what tests of the wire send.
 import { fromHost, fromWorker, toHost, toWorker } from "../../../runtime/wire/schema.ts"
-import type { Checkpoint, Delta, FieldsOf, Vocabulary } from "../../../runtime/wire/schema.ts"
+import type { Checkpoint, Delta, FieldsOf, Vocabulary, Preludes } from "../../../runtime/wire/schema.ts"
 
 type Samples<V extends Vocabulary> = { [K in keyof V]: Required<FieldsOf<V[K]>> }
 
@@ -32,6 +32,21 @@ const error = {
 // A Buffer, as bytes come out of the packer.
 const bytes: Uint8Array = Buffer.from([1, 2, 3])
 
+const samplePreludes: Preludes = {
+  id: 2,
+  list: [
+    {
+      name: "p",
+      source: "export class P {}",
+      file: "prelude:p",
+      importer: "/d/p.ts",
+      exported: ["P"],
+      locals: ["P"],
+      hasImports: false,
+    },
+  ],
+}
+
 export const sampleCheckpoint: Checkpoint = {
   definitions: [definition],
   locals: [{ name: "x", readonly: false }],
@@ -45,6 +60,7 @@ export const sampleCheckpoint: Checkpoint = {
   kind: "repl",
   profile: "standard",
   directory: "/d",
+  preludes: samplePreludes,
 }
 
 const sampleValues = {
@@ -92,6 +108,7 @@ export const toWorkerSamples: Samples<typeof toWorker> = {
     updates: [{ candidate: "chg_a", definitions: [definition], removed: ["y"], ...sampleValues }],
     base: 0,
     args: bytes,
+    preludes: samplePreludes,
   },
   settle: { evalId: "evl_a", how: "timeout" },
   toolResult: { session: "ses_a", callId: 1, ok: true, bytes, message: "", kind: "" },
