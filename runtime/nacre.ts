@@ -187,6 +187,7 @@ export class Nacre {
       emit: (event) => this.#emit(event),
       globalNamesOf: (workspace) => this.#workspaces.get(workspace)?.globals.names() ?? [],
       preludesOf: (workspace) => this.#workspaces.get(workspace)?.preludes.current ?? noPreludes,
+      preludeTextsOf: (workspace, profile) => this.#workspaces.get(workspace)?.preludes.texts(profile) ?? [],
       checker: this.#checker,
       generationOf: (workspace) => this.#workspaces.get(workspace)?.globals.generation ?? 0,
       nextEvalId: () => this.#evalPrefix + (++this.#evals).toString(36),

@@ -278,19 +278,9 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
         ? `d:${exported}`
         : undefined
     },
-    classOf(prototype) {
-      const found = weakMapGet(classes, prototype)
-      return found !== undefined && isPreludeName(found.name) && isCurrentPrototype(found.name, prototype)
-        ? found
-        : undefined
-    },
+    classOf: (prototype) => (isPreludePrototype(prototype) ? weakMapGet(classes, prototype) : undefined),
     privatesOf: (prototype) =>
-      privatesOnChain(
-        prototype,
-        (link) =>
-          realmClassName(link) ?? (isPreludeName(weakMapGet(classes, link)?.name ?? "") ? nameOfClass(link) : ""),
-        isRecordedProxy,
-      ),
+      privatesOnChain(prototype, (link) => (isPreludePrototype(link) ? nameOfClass(link) : ""), isRecordedProxy),
   }
   /** While instances of a class that was declared again wait to be made again. */
   let pairing: PrivatesPair | undefined
@@ -310,7 +300,12 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
   }
   const leavingHooks: EncodeHooks = {
     referenceOf: () => undefined,
-    classOf: encodeHooks.classOf!,
+    classOf(prototype) {
+      const found = encodeHooks.classOf!(prototype)
+      return found === undefined || !isPreludeName(found.name)
+        ? found
+        : { name: afterColon(found.name), hasPrivateNames: found.hasPrivateNames }
+    },
     privatesOf: closedPrivates,
   }
   const decodeHooks: DecodeHooks = {
@@ -536,8 +531,44 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
     evalMark: () => run,
     names: {
       // A name that only one session's realm gives a meaning to does not travel.
-      resolve: (reference: string) => (reference[0] === "s" ? sharedNamed(afterColon(reference)) : undefined),
+      resolve(reference: string): object | undefined {
+        const path = afterColon(reference)
+        if (reference[0] === "s") return sharedNamed(path)
+        if (reference[0] !== "d" || !isPreludeName(path)) return undefined
+        const found = readNamed(path)
+        return typeof found === "object" && found !== null ? found : undefined
+      },
       isIntrinsic: (object: object) => intrinsics.nameOf(object) !== undefined,
+      prototypeOf: (className: string) => (isPreludeName(className) ? decodeHooks.prototypeOf!(className) : undefined),
+      isShared: isPreludePrototype,
+      construct(classList: readonly unknown[], onUnknown: () => void): Constructed | undefined {
+        for (let index = 0; index < classList.length; index++) {
+          const given = classList[index]
+          if (typeof given !== "string" || !isPreludeName(given)) return undefined
+        }
+        unresolved = ""
+        const made = constructed(classList)
+        if (made === undefined) return undefined
+        const { object } = made
+        return {
+          object,
+          set(wanted, given) {
+            unresolved = ""
+            made.set(wanted, given)
+            if (unresolved !== "") onUnknown()
+          },
+        }
+      },
+      privatesOf(object: object): unknown[] | undefined {
+        const found = privatesOnChain(prototypeOf(object)!, () => "", isRecordedProxy)
+        if (found === undefined) return undefined
+        const held: unknown[] = newList()
+        for (let index = 0; index < found.length; index++) {
+          const { names: own, read, has } = found[index]!
+          if (has(object)) for (let at = 0; at < own.length; at++) held[held.length] = read(object, at)
+        }
+        return held
+      },
     },
   }
   const ownBindings = new OwnBindings({ bridge, environment, held, encodeWrite })
@@ -668,6 +699,12 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
 
   function isShared(wanted: string): boolean {
     return preludes.has(wanted) || workspace.globals.lookup(wanted) !== undefined
+  }
+
+  /** Of a class of a prelude, as it is now. */
+  function isPreludePrototype(prototype: object): boolean {
+    const found = weakMapGet(classes, prototype)
+    return found !== undefined && isPreludeName(found.name) && isCurrentPrototype(found.name, prototype)
   }
 
   function encodeShared(key: string, value: unknown): unknown {

@@ -12,7 +12,7 @@ import type { EvalOptions, ShellContext, ShellSession } from "../shell/shell.ts"
 import { callingSession, sessionKey } from "../shell/tool-calls.ts"
 import type { Tool } from "../shell/tool-calls.ts"
 import type { Checker, QuestionOptions } from "../checker/checker.ts"
-import type { Completions, Hover, Signatures } from "../checker/declarations.ts"
+import type { Completions, Hover, PreludeText, Signatures } from "../checker/declarations.ts"
 import type { Preludes, RealmUpdate } from "../wire/schema.ts"
 import { encodeForSession } from "../wire/values/embedder.ts"
 import { SessionBindings } from "./bindings.ts"
@@ -63,6 +63,8 @@ export interface SessionContext extends ShellContext {
   globalNamesOf(workspace: string): readonly string[]
   /** The preludes of that workspace as they are now. */
   preludesOf(workspace: string): Preludes
+  /** The same as the checker takes them, of those that the profile has. */
+  preludeTextsOf(workspace: string, profile: string): PreludeText[]
   readonly checker: Checker
   fork(session: Session, state: SessionState): Session
   /** Throws when the system is stopping and takes no new work. */
@@ -301,6 +303,7 @@ export class Session implements Tenant, ShellSession {
       directory: facts.directory,
       state: () => this.state,
       globalNames: () => this.#context.globalNamesOf(workspace),
+      preludes: () => this.#context.preludeTextsOf(workspace, profile),
     })
     return this.#checks
   }

@@ -4,8 +4,9 @@
 // eval, while the committed state says beside which set its bytes were written, so that a realm is built as it was and then moves. What is
 // loaded is read, its names are checked, and it is evaluated in a realm that is thrown away; a prelude that fails anywhere changes nothing.
 import { readFile } from "node:fs/promises"
-import { basename, extname, join, resolve } from "node:path"
+import { basename, dirname, extname, join, resolve } from "node:path"
 import { inspect } from "node:util"
+import type { PreludeText } from "../checker/declarations.ts"
 import { NacreError, messageOf } from "../errors.ts"
 import { expectOption, refuseUnknown } from "../options.ts"
 import type { ErrorRecord, Prelude, Preludes } from "../wire/schema.ts"
@@ -60,6 +61,16 @@ export class PreludeStore {
 
   list(): LoadedPrelude[] {
     return this.current.list.map((prelude) => this.#described(prelude))
+  }
+
+  /** As the checker takes them, of those that the profile has. */
+  texts(profile: string): PreludeText[] {
+    return this.current.list
+      .filter(({ hasImports }) => !hasImports || profile === "full")
+      .map((prelude) => {
+        const { name, source, importer } = prelude
+        return { name, source, directory: dirname(importer), exports: [...this.#described(prelude).exports] }
+      })
   }
 
   /** The prelude that exports a value of that name. */

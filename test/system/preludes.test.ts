@@ -163,7 +163,7 @@ describe("loaded again", () => {
     for (let round = 1; round <= 4; round++) {
       const busy = sessions.map((it) => it.eval(`round += 1; [unit, p.who(), see()]`))
       const loading = under.nacre.loadPrelude({ name: "geometry", source: point(String(round)), workspace })
-      if (round % 2 === 0) for (const { pid } of under.nacre.placement()) process.kill(pid, "SIGKILL")
+      if (round % 2 === 0) for (const pid of under.hostPids()) process.kill(pid, "SIGKILL")
       const outcomes = await Promise.all(busy)
       for (const { status, value: found } of outcomes) {
         if (status === "crashed") continue
@@ -224,9 +224,7 @@ test("a file with imports is for sessions of profile full; its modules are found
   expect(await value(full, `const kept = new Path(); [join2("x", "y"), kept.at]`)).toEqual(["x/y", "a/b"])
   const standard = await under.open({ workspace })
   expect(await value(standard, "typeof join2")).toBe("undefined")
-  const [host] = under.nacre.placement().filter(({ pid }) => pid !== undefined)
-  expect(host).toBeDefined()
-  for (const { pid } of under.nacre.placement()) process.kill(pid, "SIGKILL")
+  for (const pid of under.hostPids()) process.kill(pid, "SIGKILL")
   await until("its realm to go", () => !full.isResident)
   expect(await value(full, `[join2("x", "z"), kept.at, kept instanceof Path]`)).toEqual(["x/z", "a/b", true])
   file("helper.ts", `export const joined = (...parts: string[]): string => parts.join("+")`)
@@ -242,7 +240,7 @@ test("instances of its classes go through globals and between sessions, frozen",
   await under.nacre.loadPrelude({ name: "geometry", source: point("a"), workspace })
   const giver = await under.open({ workspace, id: "giver" })
   const taker = await under.open({ workspace })
-  await giver.run(
+  await giver.eval(
     `const p = new Point(1, 2); p.see(); Workspace.bind("shared", [p, { p }]); class Own {}; const o = new Own()`,
   )
   expect(
@@ -257,6 +255,52 @@ test("instances of its classes go through globals and between sessions, frozen",
   expect(await value(taker, `Session.withId("giver").bindings.at("o")`)).toMatch(/^value_not_transferable/)
   await under.nacre.loadPrelude({ name: "geometry", source: point("b"), workspace })
   expect(await value(taker, `[shared[0].who(), shared[0].x]`)).toEqual(["b", 1])
+})
+
+test("checks, completions and hover know what preludes export, and follow when it changes", async () => {
+  const workspace = fresh()
+  const source = `
+    /** A place. */
+    export class Point<T = number> { constructor(public x: T, public y: T) {} map<U>(f: (at: T) => U): Point<U> { return new Point(f(this.x), f(this.y)) } }
+    export const origin = new Point(0, 0)
+    export type Pair = [number, number]
+    const hidden = 1`
+  await under.nacre.loadPrelude({ name: "geometry", source, workspace })
+  await under.nacre.loadPrelude({
+    name: "top",
+    source: "export class Top extends Point<string> { label = origin.x }",
+    workspace,
+  })
+  const session = await under.open({ workspace, check: "types" })
+  expect(
+    await value(
+      session,
+      `const p: Point<string> = origin.map(String); const pair: Pair = [1, 2]; p.x + new Top("a", "b").label`,
+    ),
+  ).toBe("00")
+  expect(await value(session, `new Point("a", "b").x.toFixed()`)).toMatch(
+    /^TypeCheckError: TS2551|^TypeCheckError: TS2339/,
+  )
+  expect(await value(session, `hidden`)).toMatch(/^TypeCheckError: TS2304/)
+  expect(await value(session, `p.x.toFixed()`)).toMatch(/^TypeCheckError: TS2551|^TypeCheckError: TS2339/)
+  const submitted = await session.submit({
+    source:
+      "const middle = (a: Point, b: Point) => new Point((a.x + b.x) / 2, 0); class Far extends Top { far = true }",
+  })
+  expect(submitted).toMatchObject({ status: "committed" })
+  expect(await value(session, `middle(origin, origin).x`)).toBe(0)
+  expect((await session.complete("Poi")).items).toEqual([{ name: "Point", kind: "class" }])
+  expect((await session.complete("origin.")).items.map((it) => it.name)).toEqual(["map", "x", "y"])
+  expect(await session.hover("new Point(1, 2)", 5)).toMatchObject({ documentation: "A place." })
+  await under.nacre.loadPrelude({
+    name: "geometry",
+    source: source.replace("y: T) {}", "y: T, public z = 1) {}"),
+    workspace,
+  })
+  expect(await value(session, `origin.z.toFixed()`)).toBe("1")
+  expect(await session.submit({ source: "const bad: string = middle(origin, origin).z" })).toMatchObject({
+    status: "rejected",
+  })
 })
 
 test("start loads preludes, each into its workspace, and refuses with what is wrong", async () => {
