@@ -136,6 +136,7 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
   /** The innermost one under way, and those that wait for it, outermost first. */
   let run: Run | undefined
   const around: Run[] = newList()
+  let evalCount = 0
   let exitSignal: object | undefined
   /** The candidate that is being looked at, and those that were left. */
   let entered: KnownCandidate | undefined
@@ -528,14 +529,15 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
   const shared = {
     bridge,
     asker,
-    evalMark: () => run,
+    // `run` is known only when its code first waits or has ended.
+    evalMark: () => evalCount,
     names: {
       // A name that only one session's realm gives a meaning to does not travel.
       resolve(reference: string): object | undefined {
         const path = afterColon(reference)
         if (reference[0] === "s") return sharedNamed(path)
-        if (reference[0] !== "d" || !isPreludeName(path)) return undefined
-        const found = readNamed(path)
+        if ((reference[0] !== "d" && reference[0] !== "m") || !isPreludeName(path)) return undefined
+        const found = reference[0] === "d" ? readNamed(path) : memberOf(path)
         return typeof found === "object" && found !== null ? found : undefined
       },
       isIntrinsic: (object: object) => intrinsics.nameOf(object) !== undefined,
@@ -1034,6 +1036,7 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
       else {
         if (held.length > 0) held.length = 0
         exitSignal = undefined
+        evalCount += 1
       }
       notePrivateNames(names, privates)
       adoptSources(unit.sites, sourceList)
