@@ -20,7 +20,7 @@ import { SessionChecks } from "./checks.ts"
 import type { ErrorRecord, Outcome } from "./outcome.ts"
 import { changeNames, SessionChanges } from "./changes.ts"
 import type { Change, Committed, ExportedRevision, Proposed, Rejected, UnwrapChange, WrapChange } from "./changes.ts"
-import { SessionState, copyState, historySince, loseRealm, restoreState, takeChanges } from "./state.ts"
+import { SessionState, copyState, digestOf, historySince, loseRealm, restoreState, takeChanges } from "./state.ts"
 
 export const sessionKinds = ["repl", "mcp", "lsp", "ide", "attach", "service", "unknown"] as const
 export type SessionKind = (typeof sessionKinds)[number]
@@ -480,7 +480,10 @@ export class Session implements Tenant, ShellSession {
     return this.#moduleChanges.export(revision ?? this.state.revision)
   }
 
-  /** Declares what was exported. A session that had no definitions then has the digest of the export. */
+  /**
+   * Declares what was exported. A session that had no definitions then has the digest of the export, if its workspace has the same preludes;
+   * otherwise `differs` names those that are not.
+   */
   async importRevision(
     exported: ExportedRevision,
     options: Pick<Change, "principal" | "reason"> = {},
@@ -495,10 +498,10 @@ export class Session implements Tenant, ShellSession {
     return historySince(this.state, since)
   }
 
-  /** The number of the session's revision, and the digest of its definitions, which is the same wherever the same ones are. */
+  /** The number of the session's revision, and the digest of its definitions, which is the same wherever the same ones are beside the same preludes. */
   get revision(): { number: number; digest: string } {
     this.#checkOpen()
-    return { number: this.state.revision, digest: this.state.definitions.digest }
+    return { number: this.state.revision, digest: digestOf(this.state, this.preludes) }
   }
 
   get #moduleChanges(): SessionChanges {
@@ -509,6 +512,7 @@ export class Session implements Tenant, ShellSession {
       candidatesMax: this.#context.limits.candidatesMax,
       check: this.facts.check,
       checks: () => this.#known(),
+      preludes: () => this.preludes,
       ready: () => this.#ready(),
     })
     return this.#changes

@@ -5,6 +5,7 @@
 // with the session. A half-applied change cannot be seen, since nothing here waits.
 import { Definitions, hasSameTexts } from "../module/definitions.ts"
 import type { Undo } from "../module/definitions.ts"
+import { digestBeside, preludeDigests } from "../module/digest.ts"
 import type { RevisionRecord } from "../module/revision.ts"
 import type { ChangeAnswer, Checkpoint, DefinitionRecord, Delta, Preludes, SourceOfFunctions } from "../wire/schema.ts"
 import { foldQueue, validateWrites } from "../wire/mutations.ts"
@@ -221,12 +222,17 @@ function recordRevision(state: SessionState, by: RevisionFacts): RevisionRecord 
     lostData: [],
     stale: [],
     at: Date.now(),
-    digest: state.definitions.digest,
+    digest: digestOf(state),
     ...by,
     changes,
   }
   state.history = { record, undo, before: state.history }
   return record
+}
+
+/** Of all definitions, with the preludes that they stand on. `preludes`: of a session that no realm was built for. */
+export function digestOf({ definitions, preludes: own }: SessionState, preludes?: Preludes): string {
+  return digestBeside(definitions.digest, preludeDigests((own ?? preludes)?.list))
 }
 
 /** The definitions as they were at a revision: the names that were others then, with what they were. */

@@ -605,8 +605,8 @@ export class Shell {
       assert(message.queued <= running.queue.length, "the worker folded writes that its shell does not hold")
       if (running.overtaken !== undefined)
         outcome.rejected = [...outcome.rejected, ...withoutOvertaken(delta, running.overtaken)]
-      Object.assign(outcome.committed, without(commitDelta(state, delta, this.#by(running)), "rejected"))
       if (running.preludes !== undefined) state.preludes = running.preludes
+      Object.assign(outcome.committed, without(commitDelta(state, delta, this.#by(running)), "rejected"))
       if (message.isPlain && message.plain !== undefined) state.lastValue = { plain: message.plain }
       outcome.late = delta.late ?? []
       outcome.stale = delta.stale ?? []

@@ -81,6 +81,8 @@ const error: Check<ErrorRecord> = record({
 const prelude = record({
   name: str,
   source: str,
+  /** Of the source. */
+  digest: str,
   /** What frames call it. */
   file: str,
   /** The path that its imports are looked for from. */

@@ -8,6 +8,7 @@ import { basename, dirname, extname, join, resolve } from "node:path"
 import { inspect } from "node:util"
 import type { PreludeText } from "../checker/declarations.ts"
 import { NacreError, messageOf } from "../errors.ts"
+import { textDigest } from "../module/digest.ts"
 import { expectOption, refuseUnknown } from "../options.ts"
 import type { ErrorRecord, Prelude, Preludes } from "../wire/schema.ts"
 import { checkGlobalName } from "./names.ts"
@@ -198,6 +199,7 @@ async function readPreludeOf(
   const prelude: Prelude = {
     name,
     source,
+    digest: textDigest(source),
     file: shown,
     importer: path ?? join(directory, `${name}.ts`),
     exported: values.map((it) => it.name),

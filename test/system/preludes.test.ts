@@ -303,6 +303,31 @@ test("checks, completions and hover know what preludes export, and follow when i
   })
 })
 
+test("the digest of a revision says what preludes it stands on, and an import tells which are others", async () => {
+  const [from, same, other] = [fresh(), fresh(), fresh()]
+  for (const workspace of [from, same])
+    await under.nacre.loadPrelude({ name: "geometry", source: point("a"), workspace })
+  await under.nacre.loadPrelude({ name: "geometry", source: point("b"), workspace: other })
+  await under.nacre.loadPrelude({ name: "more", source: "export const more = 1", workspace: other })
+  const origin = await under.open({ workspace: from })
+  await origin.submit({ source: "class Far extends Point { far = true }\nfunction f() { return new Far(1, 2).who() }" })
+  const exported = origin.exportRevision()
+  expect(exported.digest).toBe(origin.revision.digest)
+  expect(exported.preludes).toEqual([{ name: "geometry", digest: expect.stringMatching(/^[0-9a-f]{64}$/) }])
+  const twin = await under.open({ workspace: same })
+  expect(await twin.importRevision(exported)).not.toHaveProperty("differs")
+  expect(twin.revision.digest).toBe(exported.digest)
+  expect(await value(twin, "f()")).toBe("a")
+  const stranger = await under.open({ workspace: other })
+  expect(await stranger.importRevision(exported)).toMatchObject({
+    status: "committed",
+    differs: ["prelude 'geometry' is another text", "prelude 'more' is loaded besides"],
+  })
+  expect(stranger.revision.digest).not.toBe(exported.digest)
+  expect(await value(stranger, "f()")).toBe("b")
+  expect(await stranger.importRevision({ ...exported, preludes: [] })).toMatchObject({ status: "rejected" })
+})
+
 test("start loads preludes, each into its workspace, and refuses with what is wrong", async () => {
   const { Nacre } = await import("nacre")
   const bad = { name: "p", source: "export const Map = 1" }

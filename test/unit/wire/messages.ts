@@ -38,6 +38,7 @@ const samplePreludes: Preludes = {
     {
       name: "p",
       source: "export class P {}",
+      digest: "d",
       file: "prelude:p",
       importer: "/d/p.ts",
       exported: ["P"],
