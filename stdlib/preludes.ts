@@ -133,12 +133,18 @@ export class RealmPreludes {
     prelude.locals = newList()
   }
 
-  /** Classes that took the place of others since this was last asked. */
-  takeRedefinitions(into: Redefinition[]): void {
+  /** Classes that took the place of others since this was last asked, and then `own`. */
+  takeRedefinitions(own: readonly Redefinition[]): readonly Redefinition[] {
+    let all: Redefinition[] | undefined
     for (const name in this.#preludes) {
       const taken = this.#preludes[name]!.environment.takeRedefinitions()
-      for (let index = 0; index < taken.length; index++) into[into.length] = taken[index]!
+      if (taken.length > 0) all ??= newList()
+      for (let index = 0; index < taken.length; index++) all![all!.length] = taken[index]!
     }
+    // Nearly always.
+    if (all === undefined) return own
+    for (let index = 0; index < own.length; index++) all[all.length] = own[index]!
+    return all
   }
 
   /** What code of preludes changed in an eval is no change of the session. */

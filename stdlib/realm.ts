@@ -40,7 +40,6 @@ import type { FreeValue } from "./cell.ts"
 import { Environment } from "./environment.ts"
 import { installStackFormatter } from "./error-stack.ts"
 import type { Candidate, Run, Unit } from "./environment.ts"
-import type { Redefinition } from "./moves.ts"
 import { installGlobals } from "./globals.ts"
 import { recordAttributes } from "./attribute-record.ts"
 import { hideInserted } from "./function-text.ts"
@@ -564,12 +563,12 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
       privatesOf(object: object): unknown[] | undefined {
         const found = privatesOnChain(prototypeOf(object)!, () => "", isRecordedProxy)
         if (found === undefined) return undefined
-        const held: unknown[] = newList()
+        const values: unknown[] = newList()
         for (let index = 0; index < found.length; index++) {
           const { names: own, read, has } = found[index]!
-          if (has(object)) for (let at = 0; at < own.length; at++) held[held.length] = read(object, at)
+          if (has(object)) for (let at = 0; at < own.length; at++) values[values.length] = read(object, at)
         }
-        return held
+        return values
       },
     },
   }
@@ -814,7 +813,7 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
     initMeta: (object: object, how: string, key: string, url: string, path: string, folder: string) =>
       modules.initMeta(object, how, key, url, path, folder),
     giveModule: (value: unknown) => modules.give(value),
-    loadModule: (specifier: string, importer: string) => modules.load(specifier, undefined, importer),
+    loadModule: (specifier: string, from: string) => modules.load(specifier, undefined, from),
     settleImport: (job: string, ok: boolean, value: unknown) => modules.settle(job, ok, value),
     refuseImport: (job: string, problem: string) => modules.refuse(job, problem),
     dropModule: (key: string) => modules.drop(key),
@@ -847,8 +846,8 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
     importForPrelude(prelude: string, unit: Unit, file: string): void {
       importer = file
       importProblem = undefined
-      const { environment: own } = preludes.find(`${prelude}:`)!
-      void own.bindImports(unit.imports ?? newList()).then(
+      const { environment: ofPrelude } = preludes.find(`${prelude}:`)!
+      void ofPrelude.bindImports(unit.imports ?? newList()).then(
         () => bridge.call(opRestored),
         (error: unknown) => {
           importProblem = describeOther(error)
@@ -1081,10 +1080,7 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
     /** Moves the instances that locals hold of classes which this eval declared again; `undefined` when there was none. */
     moveInstances(): Moved | undefined {
       // Classes of the session may extend those of preludes.
-      const redefinitions: Redefinition[] = newList()
-      preludes.takeRedefinitions(redefinitions)
-      const own = environment.takeRedefinitions()
-      for (let index = 0; index < own.length; index++) redefinitions[redefinitions.length] = own[index]!
+      const redefinitions = preludes.takeRedefinitions(environment.takeRedefinitions())
       if (redefinitions.length === 0) return undefined
       const entries: { name: string; value: unknown }[] = []
       environment.forEachLocal((found, value) => arrayPush(entries, { name: found, value }))
