@@ -11,7 +11,7 @@ import { built } from "./parts/processes.ts"
 
 const sizes = isQuick ? [10, 1_000] : [10, 100, 1_000, 10_000]
 const rounds = isQuick ? 10 : 40
-const environment = { id: "env", profile: "standard", ambient: "", locals: [] }
+const environment = { id: "env", profile: "standard", ambient: "", preludes: [], locals: [] }
 
 const { Nacre } = await built()
 

@@ -151,6 +151,11 @@ export const errorKinds = {
     retry: "same",
     when: "What session code imports does not parse, lacks an export that is asked for, or is of a kind that cannot be imported.",
   },
+  prelude_invalid: {
+    code: -32074,
+    retry: "never",
+    when: "A prelude does not parse, exports nothing, throws, waits or calls out while it is loaded, or takes longer than its limit.",
+  },
   checker_unavailable: {
     code: -32065,
     retry: "same",

@@ -27,6 +27,8 @@ export type NacreHappening =
   | { type: "session.stray"; session: string; workspace: string; evalId: string; text: string }
   /** A global was bound or unbound; `session` and `evalId` say by which code, and are missing when it was the embedder's. */
   | { type: "globals.changed"; workspace: string; set: string[]; removed: string[]; session?: string; evalId?: string }
+  /** A prelude was loaded, loaded again, or removed, and its exports with it: sessions see it from their next eval. */
+  | { type: "preludes.changed"; workspace: string; prelude: string; exports: readonly string[]; isRemoved: boolean }
   | { type: "transcript.shown"; workspace: string; session: string; evalId: string; text: string }
   | { type: "host.started"; host: string; pid: number }
   | { type: "host.lost"; host: string; pid: number; because: string }

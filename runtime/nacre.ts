@@ -34,9 +34,12 @@ import type { SessionContext, SessionFacts, SessionKind } from "./session/sessio
 import type { SessionState } from "./session/state.ts"
 import { isPlainValue } from "./wire/check.ts"
 import { sessionKey } from "./shell/tool-calls.ts"
+import { tryPreludes } from "./shell/prelude-trial.ts"
 import type { Tool } from "./shell/tool-calls.ts"
 import { Versions } from "./workspace/committed.ts"
 import { WorkspaceGlobals } from "./workspace/globals.ts"
+import { noPreludes } from "./workspace/preludes.ts"
+import type { LoadedPrelude, PreludeOptions, Trial } from "./workspace/preludes.ts"
 import { Workspace } from "./workspace/workspace.ts"
 
 export interface NacreOptions {
@@ -55,6 +58,8 @@ export interface NacreOptions {
   bubblewrap?: BubblewrapMode
   /** The `directory` of sessions that are opened without one. Default: the working directory. */
   directory?: string
+  /** Loaded before `start` resolves, in this order; each names its workspace. See `loadPrelude`. */
+  preludes?: readonly PreludeOptions[]
   /** Receives every event; must not throw. */
   onEvent?: EventListener
 }
@@ -100,6 +105,7 @@ const nacreOptionNames: readonly (keyof NacreOptions)[] = [
   "profiles",
   "bubblewrap",
   "directory",
+  "preludes",
   "onEvent",
 ]
 const openOptionNames: readonly (keyof OpenOptions)[] = [
@@ -166,6 +172,7 @@ export class Nacre {
   readonly #startingHosts = new Set<Host>()
   readonly #supervisors = new Map<"hosts" | "sessions", Supervisor>()
   #evals = 0
+  #preludeSets = 0
   #sessionCount = 0
   /** Sessions by the group of hosts they run on. */
   readonly #groupSizes = new Map<string, number>()
@@ -225,6 +232,8 @@ export class Nacre {
       clock: this.#clock,
       emit: (event) => this.#emit(event),
       globalNamesOf: (workspace) => this.#workspaces.get(workspace)?.globals.names() ?? [],
+      preludesOf: (workspace) => this.#workspaces.get(workspace)?.preludes.current ?? noPreludes,
+      preludeTextsOf: (workspace, profile) => this.#workspaces.get(workspace)?.preludes.texts(profile) ?? [],
       checker: this.#checker,
       generationOf: (workspace) => this.#workspaces.get(workspace)?.globals.generation ?? 0,
       nextEvalId: () => this.#evalPrefix + (++this.#evals).toString(36),
@@ -246,7 +255,8 @@ export class Nacre {
     profileNamed(profiles, options.profile ?? "standard")
     const { bubblewrap: mode = "auto" } = options
     expectOption(bubblewrapModes.includes(mode), "bubblewrap", `one of ${bubblewrapModes.join(", ")}`, mode)
-    const { onEvent } = options
+    const { onEvent, preludes = [] } = options
+    expectOption(Array.isArray(preludes), "preludes", "a list of what loadPrelude takes", preludes)
     expectOption(onEvent === undefined || typeof onEvent === "function", "onEvent", "a function", onEvent)
     const bubblewrap = mode === "off" ? { reason: "it is off" } : await findBubblewrap()
     if (mode === "require" && "reason" in bubblewrap) {
@@ -267,6 +277,7 @@ export class Nacre {
     try {
       await nacre.#startTree()
       await firstHost
+      for (const prelude of preludes) await nacre.loadPrelude(prelude)
     } catch (error) {
       await nacre.stop()
       throw error
@@ -354,12 +365,67 @@ export class Nacre {
     )
   }
 
-  /** Not in this version: fails with `unsupported`. */
-  async loadPrelude(): Promise<never> {
-    throw new NacreError(
-      "unsupported",
-      "Preludes are not available in this version; declare what is needed in each session.",
-    )
+  /**
+   * Loads a prelude into a workspace, or one in the place of that of the same name: a text that every realm of the workspace's sessions evaluates first,
+   * and whose exports are known in them by bare name, after their own bindings and the workspace's globals. Sessions see it from their next eval on;
+   * evals under way stay with what there was. Instances in bindings move to the classes of the new text.
+   *
+   * It is evaluated once before, in a realm that is thrown away, for at most `limits.changeTimeoutMs`. Rejects with `prelude_invalid` when it cannot be loaded,
+   * `name_conflict` for a name that means something in every session or that another prelude exports, `invalid_options`, `source_too_large`,
+   * `host_unavailable`; nothing has changed then.
+   */
+  async loadPrelude(options: PreludeOptions): Promise<LoadedPrelude> {
+    this.#checkRunning()
+    const name = workspaceOption(options)
+    const workspace = this.#workspace(name)
+    try {
+      const loaded = await workspace.preludes.load(options, this.#directory, this.#trial(name))
+      this.#emit({
+        type: "preludes.changed",
+        workspace: name,
+        prelude: loaded.name,
+        exports: loaded.exports,
+        isRemoved: false,
+      })
+      return loaded
+    } finally {
+      this.#forgetIfEmpty(name)
+    }
+  }
+
+  /**
+   * Takes a prelude out of a workspace; false when it has none of that name. Instances of its classes stay what they are. Rejects with `prelude_invalid` when
+   * another prelude cannot be loaded without it.
+   */
+  async removePrelude(prelude: string, workspace = mainWorkspace): Promise<boolean> {
+    this.#checkRunning()
+    checkWorkspace(workspace)
+    const exports = await this.#workspaces.get(workspace)?.preludes.remove(prelude, this.#trial(workspace))
+    if (exports === undefined) return false
+    this.#emit({ type: "preludes.changed", workspace, prelude, exports, isRemoved: true })
+    this.#forgetIfEmpty(workspace)
+    return true
+  }
+
+  /** The preludes of a workspace, in the order in which they are evaluated. */
+  preludes(workspace = mainWorkspace): LoadedPrelude[] {
+    checkWorkspace(workspace)
+    return this.#workspaces.get(workspace)?.preludes.list() ?? []
+  }
+
+  /** Evaluates preludes in a realm that is thrown away. */
+  #trial(workspace: string): Trial {
+    return async (preludes, hasImports) => {
+      this.#checkRunning()
+      const profile = hasImports ? profileNamed(this.#profiles, "full") : this.#profile
+      const group = groupOf(workspace, profile.name)
+      this.#groupSizes.set(group, (this.#groupSizes.get(group) ?? 0) + 1)
+      try {
+        return await tryPreludes(this.#scheduler, { group, profile, preludes, directory: this.#directory }, this.limits)
+      } finally {
+        this.#leaveGroup(group)
+      }
+    }
   }
 
   /**
@@ -604,6 +670,7 @@ export class Nacre {
       emit: (happening) => this.#emit(happening),
       hostsOf: (wanted) => [...this.#livingHosts].filter((host) => this.#serves(host) === wanted),
       versions: this.#versions,
+      nextPreludes: () => ++this.#preludeSets,
     })
     this.#workspaces.set(name, workspace)
     return workspace
@@ -764,6 +831,14 @@ function checkWorkspace(name: unknown): void {
   if (typeof name === "string" && /^[\w.-]{1,64}$/.test(name)) return
   const message = "A workspace's name must have 1 to 64 letters, digits, dots, dashes or underscores."
   throw new NacreError("invalid_options", message)
+}
+
+/** The workspace that a prelude is for; the other options are looked at by who loads it. */
+function workspaceOption(options: PreludeOptions): string {
+  expectOption(typeof options === "object" && options !== null, "A prelude", "an object with its options", options)
+  const { workspace = mainWorkspace } = options
+  checkWorkspace(workspace)
+  return workspace
 }
 
 function newSessionId(): string {

@@ -91,7 +91,7 @@ export class Cell {
   get w(): unknown {
     if (this.state === "free" && this.owner.isShared(this.name)) {
       throw new ReferenceErrorOfRealm(
-        `${this.name} is not defined in this session: it is a global, which Workspace.bind writes`,
+        `${this.name} is not defined in this session: it is the workspace's, and an assignment makes a name of the session's own`,
       )
     }
     return this.v

@@ -397,6 +397,11 @@ export class Environment implements CellOwner {
     return this.#options.missing?.(name)
   }
 
+  /** Names that no binding has may mean something else from now on. */
+  forgetKept(): void {
+    for (const name in this.#cells) this.#cells[name]!.kept = undefined
+  }
+
   resolveFree(name: string): FreeValue | undefined {
     if (name === "_") return { value: this.lastValue, generation: undefined }
     if (name === "_error") return { value: this.lastError, generation: undefined }

@@ -90,10 +90,10 @@ export class RealmModules {
   }
 
   /** Loads what the import statements of a submission ask for; gives namespaces, or what `require` gives, in their order. */
-  async loadAll(requests: readonly string[]): Promise<ArrayLike<unknown>> {
+  async loadAll(requests: readonly string[], importer = ""): Promise<ArrayLike<unknown>> {
     let list = ""
     for (let index = 0; index < requests.length; index++) list += (index === 0 ? "" : ",") + requests[index]!
-    const root = (await this.#start(`[${list}]`, "")) as Record<string, unknown>
+    const root = (await this.#start(`[${list}]`, importer)) as Record<string, unknown>
     const loaded: unknown[] = newList()
     for (let index = 0; index < requests.length; index++) {
       const namespace = root[`n${index}`] as { r?: unknown }

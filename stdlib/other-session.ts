@@ -60,14 +60,19 @@ export class OtherBindings implements ViewSource {
     this.#id = id
     this.#services = services
     this.#copies = new SharedCopies(services)
+    const { isIntrinsic, prototypeOf, isShared, construct, privatesOf } = services.names
     this.#names = {
+      isIntrinsic,
+      prototypeOf,
+      isShared,
+      construct,
+      privatesOf,
       resolve: (reference) =>
         reference === "s:Session.own"
           ? self().session
           : reference === "s:Session.own.bindings"
             ? self().view
             : services.names.resolve(reference),
-      isIntrinsic: services.names.isIntrinsic,
     }
   }
 

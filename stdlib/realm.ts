@@ -51,6 +51,7 @@ import { installNode, type NodeSide } from "./node-globals.ts"
 import { addInitializer } from "./decorators.ts"
 import { defaultPreviewLimits, preview } from "./preview.ts"
 import { pathStep } from "./quote.ts"
+import { RealmPreludes } from "./preludes.ts"
 import { moveInstances, privatesPair, type Moved, type PrivatesPair } from "./moves.ts"
 import { OwnBindings } from "./own-bindings.ts"
 import {
@@ -100,6 +101,8 @@ interface KnownSource {
   readonly record: SourceRecord
   readonly make: SkeletonMaker
   readonly cells: readonly string[]
+  /** Whose names its cells are; "" is the session. */
+  readonly prelude: string
   /** The variables of each scope. */
   readonly names: Record<string, readonly string[]>
   root: Activation | undefined
@@ -157,6 +160,7 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
   /** The innermost one under way, and those that wait for it, outermost first. */
   let run: Run | undefined
   const around: Run[] = newList()
+  let evalCount = 0
   let exitSignal: object | undefined
   /** The candidate that is being looked at, and those that were left. */
   let entered: KnownCandidate | undefined
@@ -220,6 +224,41 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
     loadAll: (requests) => modules.loadAll(requests),
     meta,
   })
+  const preludes: RealmPreludes = new RealmPreludes({
+    environment: (prefix): Environment =>
+      new Environment({
+        resolveFree: (wanted): FreeValue | undefined => resolveShared(wanted, preludes.isLoading),
+        isShared,
+        generation,
+        onDefined: (defined, value) => onDefined(prefix + defined, value),
+        onImported: (imported, value) => onImported(prefix + imported, value),
+        isNativeError,
+        load: (specifier, options) => modules.load(specifier, options, ""),
+        loadAll: (requests) => modules.loadAll(requests, importer),
+      }),
+    generation,
+    onMade(made, value) {
+      if ((typeof value === "object" && value !== null) || typeof value === "function") {
+        // What was there before is known by its own name.
+        if (!isDefinitionInstance(value)) onDefined(made, value)
+      }
+    },
+  })
+  /** The file of the prelude that is being loaded, and why its modules could not be. */
+  let importer = ""
+  let importProblem: string | undefined
+
+  /** Of a name of the session or, with its prelude in front, of one of those. */
+  function kindOfNamed(wanted: string): ReturnType<Environment["kindOf"]> {
+    const found = preludes.find(wanted)
+    return found === undefined ? environment.kindOf(wanted) : found.environment.kindOf(found.local)
+  }
+
+  function readNamed(wanted: string): unknown {
+    const found = preludes.find(wanted)
+    return found === undefined ? environment.read(wanted) : found.environment.read(found.local)
+  }
+
   /** The last reference that meant nothing here. */
   let unresolved = ""
   const encodeHooks: EncodeHooks = {
@@ -261,8 +300,18 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
   const sharingHooks: EncodeHooks = {
     referenceOf(object) {
       const travelling = travellingName(object)
-      return travelling === undefined ? undefined : `s:${travelling}`
+      if (travelling !== undefined) return `s:${travelling}`
+      const exported = weakMapGet(instances, object)?.definition
+      return exported !== undefined &&
+        isPreludeName(exported) &&
+        isInstance(exported, object) &&
+        typeof object === "object"
+        ? `d:${exported}`
+        : undefined
     },
+    classOf: (prototype) => (isPreludePrototype(prototype) ? weakMapGet(classes, prototype) : undefined),
+    privatesOf: (prototype) =>
+      privatesOnChain(prototype, (link) => (isPreludePrototype(link) ? nameOfClass(link) : ""), isRecordedProxy),
   }
   /** While instances of a class that was declared again wait to be made again. */
   let pairing: PrivatesPair | undefined
@@ -282,7 +331,12 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
   }
   const leavingHooks: EncodeHooks = {
     referenceOf: () => undefined,
-    classOf: encodeHooks.classOf!,
+    classOf(prototype) {
+      const found = encodeHooks.classOf!(prototype)
+      return found === undefined || !isPreludeName(found.name)
+        ? found
+        : { name: afterColon(found.name), hasPrivateNames: found.hasPrivateNames }
+    },
     privatesOf: closedPrivates,
   }
   const decodeHooks: DecodeHooks = {
@@ -295,7 +349,7 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
         reference[0] === "i"
           ? (intrinsics.resolve(path) ?? resolveLazy(path))
           : reference[0] === "d"
-            ? environment.read(path)
+            ? readNamed(path)
             : reference[0] === "m"
               ? memberOf(path)
               : reference[0] === "x"
@@ -308,7 +362,7 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
       const own = realmClassPrototype(className, (wanted) => lazy.need(wanted))
       if (own !== undefined) return own
       note(className)
-      const found = environment.read(className)
+      const found = readNamed(className)
       return typeof found === "function" ? (descriptorOf(found, "prototype")?.value as object | undefined) : undefined
     },
     construct: constructed,
@@ -319,7 +373,8 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
         return undefined
       }
       if (source.root !== undefined) return source.root
-      const made = activationOf(source, rootScope, environment.activate(source.make, source.cells))
+      const owner = source.prelude === "" ? environment : preludes.find(`${source.prelude}:`)!.environment
+      const made = activationOf(source, rootScope, owner.activate(source.make, source.cells))
       // Without variables one root is like another.
       if (source.names["-1"]!.length === 0) source.root = made
       return made
@@ -404,7 +459,7 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
     let number = 0
     for (let index = at + 1; index < path.length; index++) number = number * 10 + (stringCodeAt(path, index) - 48)
     note(definition)
-    const value = environment.read(definition)
+    const value = readNamed(definition)
     if ((typeof value !== "object" || value === null) && typeof value !== "function") return undefined
     const found = membersOf(value, isDefinitionInstance)
     return number < found.length ? found[number] : undefined
@@ -430,7 +485,8 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
   }
 
   function isCurrentPrototype(definition: string, prototype: object): boolean {
-    const value = environment.kindOf(definition) === "definition" ? environment.read(definition) : undefined
+    const isNamed = kindOfNamed(definition) === "definition" || isPreludeName(definition)
+    const value = isNamed ? readNamed(definition) : undefined
     return typeof value === "function" && descriptorOf(value, "prototype")?.value === prototype
   }
 
@@ -442,7 +498,7 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
       const made = dataProperty(link, "constructor")
       if (typeof made !== "function" || dataProperty(made, "prototype") !== link) continue
       const definition = weakMapGet(instances, made)?.definition
-      const isImported = definition !== undefined && environment.kindOf(definition) === "import"
+      const isImported = definition !== undefined && kindOfNamed(definition) === "import"
       if (!isImported && weakMapGet(exports, made) === undefined) continue
       if (intrinsics.nameOf(made) !== undefined) continue
       const className = dataProperty(made, "name")
@@ -474,8 +530,8 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
   }
 
   function exportAt(path: readonly string[]): unknown {
-    if (environment.kindOf(path[0]!) !== "import") return undefined
-    let value = environment.read(path[0]!)
+    if (kindOfNamed(path[0]!) !== "import") return undefined
+    let value = readNamed(path[0]!)
     for (let at = 1; at < path.length; at++) value = dataProperty(value, path[at]!)
     return value
   }
@@ -500,8 +556,8 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
   }
 
   function isInstance(definition: string, object: object): boolean {
-    const kind = environment.kindOf(definition)
-    return (kind === "definition" || kind === "import") && environment.read(definition) === object
+    const kind = kindOfNamed(definition)
+    return (kind === "definition" || kind === "import" || isPreludeName(definition)) && readNamed(definition) === object
   }
 
   const show = (value: unknown): string => preview(value, defaultPreviewLimits, textOf).text
@@ -511,11 +567,48 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
   const shared = {
     bridge,
     asker,
-    evalMark: () => run,
+    // `run` is known only when its code first waits or has ended.
+    evalMark: () => evalCount,
     names: {
       // A name that only one session's realm gives a meaning to does not travel.
-      resolve: (reference: string) => (reference[0] === "s" ? sharedNamed(afterColon(reference)) : undefined),
+      resolve(reference: string): object | undefined {
+        const path = afterColon(reference)
+        if (reference[0] === "s") return sharedNamed(path)
+        if ((reference[0] !== "d" && reference[0] !== "m") || !isPreludeName(path)) return undefined
+        const found = reference[0] === "d" ? readNamed(path) : memberOf(path)
+        return typeof found === "object" && found !== null ? found : undefined
+      },
       isIntrinsic: (object: object) => intrinsics.nameOf(object) !== undefined,
+      prototypeOf: (className: string) => (isPreludeName(className) ? decodeHooks.prototypeOf!(className) : undefined),
+      isShared: isPreludePrototype,
+      construct(classList: readonly unknown[], onUnknown: () => void): Constructed | undefined {
+        for (let index = 0; index < classList.length; index++) {
+          const given = classList[index]
+          if (typeof given !== "string" || !isPreludeName(given)) return undefined
+        }
+        unresolved = ""
+        const made = constructed(classList)
+        if (made === undefined) return undefined
+        const { object } = made
+        return {
+          object,
+          set(wanted, given) {
+            unresolved = ""
+            made.set(wanted, given)
+            if (unresolved !== "") onUnknown()
+          },
+        }
+      },
+      privatesOf(object: object): unknown[] | undefined {
+        const found = privatesOnChain(prototypeOf(object)!, () => "", isRecordedProxy)
+        if (found === undefined) return undefined
+        const values: unknown[] = newList()
+        for (let index = 0; index < found.length; index++) {
+          const { names: own, read, has } = found[index]!
+          if (has(object)) for (let at = 0; at < own.length; at++) values[values.length] = read(object, at)
+        }
+        return values
+      },
     },
   }
   const ownBindings = new OwnBindings({ bridge, environment, held, encodeWrite })
@@ -540,6 +633,7 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
     sessions: sessions.live,
     currentSession: sessions.current,
     singleton: (wanted) => (isOffered(wanted) ? (named[wanted] as object | undefined) : undefined),
+    exports: preludes,
     show,
   })
   const tools = new RealmTools(bridge, encodeArguments)
@@ -628,10 +722,13 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
   }
 
   /** Names that no session binds, in their order: globals, singletons, the class registry, the realm's own. */
-  function resolveShared(wanted: string): FreeValue | undefined {
+  function resolveShared(wanted: string, isPreludeLoading = false): FreeValue | undefined {
     if (isOffered(wanted)) return { value: named[wanted], generation: undefined }
-    const global = workspace.globals.lookup(wanted)
+    // A prelude is the same for every session, whatever has been bound meanwhile.
+    const global = isPreludeLoading ? undefined : workspace.globals.lookup(wanted)
     if (global !== undefined) return global
+    const exported = preludes.lookup(wanted)
+    if (exported !== undefined) return exported
     const descriptor = descriptorOf(realmGlobal, wanted)
     if (descriptor === undefined) return undefined
     return { value: (realmGlobal as Record<string, unknown>)[wanted], generation: undefined }
@@ -642,7 +739,13 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
   }
 
   function isShared(wanted: string): boolean {
-    return workspace.globals.lookup(wanted) !== undefined
+    return preludes.has(wanted) || workspace.globals.lookup(wanted) !== undefined
+  }
+
+  /** Of a class of a prelude, as it is now. */
+  function isPreludePrototype(prototype: object): boolean {
+    const found = weakMapGet(classes, prototype)
+    return found !== undefined && isPreludeName(found.name) && isCurrentPrototype(found.name, prototype)
   }
 
   function encodeShared(key: string, value: unknown): unknown {
@@ -738,7 +841,7 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
   function changedDefinitions(names: readonly string[]): string[] {
     const changed: string[] = newList()
     for (let at = 0; at < names.length; at++) {
-      const value = environment.read(names[at]!)
+      const value = readNamed(names[at]!)
       if ((typeof value !== "object" || value === null) && typeof value !== "function") continue
       const list = weakMapGet(instances, value)?.made ?? []
       for (let index = 0; index < list.length; index++) {
@@ -794,7 +897,7 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
     initMeta: (object: object, how: string, key: string, url: string, path: string, folder: string) =>
       modules.initMeta(object, how, key, url, path, folder),
     giveModule: (value: unknown) => modules.give(value),
-    loadModule: (specifier: string, importer: string) => modules.load(specifier, undefined, importer),
+    loadModule: (specifier: string, from: string) => modules.load(specifier, undefined, from),
     settleImport: (job: string, ok: boolean, value: unknown) => modules.settle(job, ok, value),
     refuseImport: (job: string, problem: string) => modules.refuse(job, problem),
     dropModule: (key: string) => modules.drop(key),
@@ -802,6 +905,52 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
     restoreImports(unit: Unit): void {
       void environment.restoreImports(unit.imports ?? newList(), textOfFailure).then(() => bridge.call(opRestored))
     },
+
+    // Preludes
+
+    preludeKind: (prelude: string, wanted: string) => preludes.kindOf(prelude, wanted),
+    /** Runs a prelude's text; gives what it threw. */
+    loadPrelude(
+      prelude: string,
+      unit: Unit,
+      names: readonly string[],
+      privates: readonly boolean[],
+      sourceList: readonly Primitive[],
+    ): string | undefined {
+      notePrivateNames(names, privates)
+      adoptSources(unit.sites, sourceList)
+      try {
+        preludes.load(prelude, unit)
+      } catch (error) {
+        return describeOther(error)
+      }
+      return undefined
+    },
+    /** Loads the modules that a prelude imports, which stands in `file`; `opRestored` says when that is done. */
+    importForPrelude(prelude: string, unit: Unit, file: string): void {
+      importer = file
+      importProblem = undefined
+      const { environment: ofPrelude } = preludes.find(`${prelude}:`)!
+      void ofPrelude.bindImports(unit.imports ?? newList()).then(
+        () => bridge.call(opRestored),
+        (error: unknown) => {
+          importProblem = describeOther(error)
+          bridge.call(opRestored)
+        },
+      )
+    },
+    importProblem: () => importProblem,
+    publishPrelude(prelude: string, exported: readonly string[], locals: readonly string[], problem: string): void {
+      preludes.publish(prelude, exported, locals, problem)
+      environment.forgetKept()
+      preludes.forgetKept()
+    },
+    dropPrelude(prelude: string): void {
+      preludes.drop(prelude)
+      environment.forgetKept()
+      preludes.forgetKept()
+    },
+    isPreludeStateful: (wanted: string) => preludes.isStateful(wanted),
 
     /** A value that comes with the answer to a question. */
     deposit: (table: readonly Primitive[], chunks: readonly Uint8Array[]) => asker.deposit(table, chunks),
@@ -834,7 +983,10 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
         scopes[site.o] = site.n
       }
       scopes[rootScope] ??= newList()
-      sources[record.id] = { record, make: unit.make, cells: splitNames(record.cells), names: scopes, root: undefined }
+      const cells = splitNames(record.cells)
+      const prelude = cells.length > 0 && isPreludeName(cells[0]!) ? beforeColon(cells[0]!) : ""
+      if (prelude !== "") for (let index = 0; index < cells.length; index++) cells[index] = afterColon(cells[index]!)
+      sources[record.id] = { record, make: unit.make, cells, prelude, names: scopes, root: undefined }
     },
     setPrimitive: (wanted: string, value: Primitive, isReadonly: boolean) =>
       environment.setLocal(wanted, value, isReadonly),
@@ -1022,6 +1174,7 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
       else {
         if (held.length > 0) held.length = 0
         exitSignal = undefined
+        evalCount += 1
       }
       notePrivateNames(names, privates)
       adoptSources(unit.sites, sourceList)
@@ -1048,7 +1201,10 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
     put: (key: string, index: number) => environment.setLocal(key, held[index]),
     remove: (key: string) => environment.remove(key),
     /** Ends the eval. What changed, by kind; the lists are the environment's own. */
-    finish: (how: "ok" | "threw") => environment.finish(run!, how),
+    finish(how: "ok" | "threw") {
+      preludes.settle()
+      return environment.finish(run!, how)
+    },
     // Primitives other than symbols cross the bridge as they are, without a table: most bindings and results are such.
     isPrimitive: (wanted: string) => isPlainPrimitive(read(wanted)),
     primitive: (wanted: string) => environment.read(wanted) as Primitive,
@@ -1064,7 +1220,8 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
     },
     /** Moves the instances that locals hold of classes which this eval declared again; `undefined` when there was none. */
     moveInstances(): Moved | undefined {
-      const redefinitions = environment.takeRedefinitions()
+      // Classes of the session may extend those of preludes.
+      const redefinitions = preludes.takeRedefinitions(environment.takeRedefinitions())
       if (redefinitions.length === 0) return undefined
       const entries: { name: string; value: unknown }[] = []
       environment.forEachLocal((found, value) => arrayPush(entries, { name: found, value }))
@@ -1150,6 +1307,11 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
     },
     forgetTool: (callId: number) => tools.forget(callId),
   })
+}
+
+/** A name with its prelude in front. */
+function isPreludeName(wanted: string): boolean {
+  return stringIndexOf(wanted, ":") !== -1
 }
 
 /** Properties of an imported module that are looked at for functions. */

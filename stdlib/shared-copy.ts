@@ -28,6 +28,7 @@ import { kindError } from "./bridge.ts"
 import type { AnsweredTable } from "./asker.ts"
 import { isRecordedProxy } from "./proxy-record.ts"
 import { decodeBindings, decodeValue } from "../runtime/wire/values/decode.ts"
+import type { Constructed } from "../runtime/wire/values/hooks.ts"
 import { hasPlainItems } from "../runtime/wire/values/plain.ts"
 
 export interface SharedCopy {
@@ -40,6 +41,13 @@ export interface SharedNames {
   /** What a reference in that value stands for here: a session, a view, a singleton; `undefined` for what does not travel. */
   resolve(reference: string): object | undefined
   isIntrinsic(object: object): boolean
+  /** Of a class that every session of the workspace has, by its name. */
+  prototypeOf(className: string): object | undefined
+  isShared(prototype: object): boolean
+  /** An object with the private names of such classes; `onUnknown` is called for one that the class does not have. */
+  construct(classes: readonly unknown[], onUnknown: () => void): Constructed | undefined
+  /** What the private names of such an object hold. */
+  privatesOf(object: object): readonly unknown[] | undefined
 }
 
 /** One value that holds, by itself or as the binding `key` of a group. Throws `value_not_transferable`. */
@@ -47,6 +55,8 @@ export function decodeShared(key: string, isGroup: boolean, answered: AnsweredTa
   const { table, chunks } = answered
   const foreign = new SetOf<object>()
   const shared = new SetOf<object>()
+  /** It was made by a class that is another one now. */
+  let isOutdated = false
   const mark = (): object => {
     const object = withoutPrototype({})
     setAdd(foreign, object)
@@ -59,12 +69,21 @@ export function decodeShared(key: string, isGroup: boolean, answered: AnsweredTa
       setAdd(shared, found)
       return found
     },
-    prototypeOf: mark,
+    prototypeOf: (className: string) => names.prototypeOf(className) ?? mark(),
+    construct: (classes: readonly unknown[]) =>
+      names.construct(classes, () => {
+        isOutdated = true
+      }),
   }
-  if (!isGroup) return freezeShared(key, decodeValue(table, chunks, hooks), foreign, shared, names)
+  if (!isGroup) {
+    const value = decodeValue(table, chunks, hooks)
+    return freezeShared(key, value, isOutdated, foreign, shared, names)
+  }
   const bindings = decodeBindings(table, chunks, hooks)
   for (let index = 0; index < bindings.length; index++) {
-    if (bindings[index]!.name === key) return freezeShared(key, bindings[index]!.value, foreign, shared, names)
+    if (bindings[index]!.name === key) {
+      return freezeShared(key, bindings[index]!.value, isOutdated, foreign, shared, names)
+    }
   }
   throw kindError("internal", `The group of '${key}' does not hold it.`)
 }
@@ -73,6 +92,7 @@ export function decodeShared(key: string, isGroup: boolean, answered: AnsweredTa
 function freezeShared(
   key: string,
   root: unknown,
+  isOutdated: boolean,
   foreign: ReadonlySet<object>,
   shared: ReadonlySet<object>,
   names: SharedNames,
@@ -101,7 +121,14 @@ function freezeShared(
     const prototype = prototypeOf(object)
     if (prototype !== null && prototype !== ObjectPrototype && prototype !== ArrayPrototype) {
       if (setHas(foreign, prototype)) refuse("an instance of a class of its session")
-      if (!names.isIntrinsic(prototype)) visit(prototype)
+      if (names.isShared(prototype)) {
+        const held = names.privatesOf(object)
+        if (held !== undefined) {
+          if (isOutdated) refuse("an instance of a class that had other private names when it was made")
+          isMutable = true
+          for (let index = 0; index < held.length; index++) visit(held[index])
+        }
+      } else if (!names.isIntrinsic(prototype)) visit(prototype)
     }
     if (arrayIsArray(object) && hasPlainItems(object, object.length)) {
       for (let index = 0; index < object.length; index++) visit(object[index])

@@ -20,6 +20,12 @@ export interface WorkspaceServices extends OthersServices {
   currentSession(): object | undefined
   /** Singletons and classes by name, of those that this realm has. */
   singleton(name: string): object | undefined
+  /** What the workspace's preludes export. */
+  readonly exports: {
+    names(): readonly string[]
+    has(name: string): boolean
+    lookup(name: string): FreeValue | undefined
+  }
   /** The text that a value shows in the transcript. */
   show(value: unknown): string
 }
@@ -120,16 +126,18 @@ class ClassRegistry implements ViewSource {
 
   read(key: string): { value: unknown } | undefined {
     const found = isListed(registryNames, key) ? this.#services.singleton(key) : undefined
-    return found === undefined ? undefined : { value: found }
+    return found === undefined ? this.#services.exports.lookup(key) : { value: found }
   }
 
   has(key: string): boolean {
-    return isListed(registryNames, key)
+    return isListed(registryNames, key) || this.#services.exports.has(key)
   }
 
   keys(): string[] {
     const keys: string[] = newList()
     for (let index = 0; index < registryNames.length; index++) keys[index] = registryNames[index]!
+    const exported = this.#services.exports.names()
+    for (let index = 0; index < exported.length; index++) keys[keys.length] = exported[index]!
     return keys
   }
 

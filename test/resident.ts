@@ -10,7 +10,8 @@ import { changedUrlParts, urlParts } from "../runtime/worker/url-parts.ts"
 import { Capabilities, standardCapabilities } from "../stdlib/capabilities.ts"
 import { opUrl } from "../stdlib/bridge.ts"
 import { checkpointOf, commitDelta, ephemeralNames, loseRealm, SessionState } from "../runtime/session/state.ts"
-import type { Delta, ErrorRecord } from "../runtime/wire/schema.ts"
+import type { Delta, ErrorRecord, Preludes } from "../runtime/wire/schema.ts"
+import { PreludeStore } from "../runtime/workspace/preludes.ts"
 import { decodeForEmbedder } from "../runtime/wire/values/embedder.ts"
 
 const ordinaryRealms = new RealmMaker(bundleRealmScript())
@@ -31,6 +32,8 @@ export class ResidentSession {
   readonly #cache = new CompileCache()
   #resident: Resident | undefined
   #count = 0
+  #preludeSets = 0
+  readonly preludes = new PreludeStore(() => ++this.#preludeSets)
 
   constructor({ realms = ordinaryRealms }: { realms?: RealmMaker } = {}) {
     this.#realms = realms
@@ -41,6 +44,7 @@ export class ResidentSession {
   }
 
   #build(): Resident {
+    this.state.preludes ??= this.preludes.current
     const checkpoint = checkpointOf(this.state, {
       tools: [],
       kind: "repl",
@@ -49,7 +53,7 @@ export class ResidentSession {
       directory: process.cwd(),
     })
     // As bytes, so that nothing but what a message carries can come through.
-    return new Resident(
+    const resident = new Resident(
       "ses_test",
       this.state.commit,
       structuredClone(checkpoint),
@@ -60,6 +64,34 @@ export class ResidentSession {
         return c === undefined ? urlParts(String(a), other) : changedUrlParts(String(a), String(c), String(b))
       },
     )
+    resident.prepare()
+    return resident
+  }
+
+  /** Loads a prelude for the next eval. Gives what its first evaluation failed with, where it did. */
+  async load(name: string, source: string): Promise<string | undefined> {
+    try {
+      await this.preludes.load({ name, source }, "/nowhere", async (preludes) => {
+        const trial = new ResidentSession()
+        trial.state.preludes = preludes
+        return trial.resident.preludes.problem
+      })
+      return undefined
+    } catch (error) {
+      return (error as Error).message
+    }
+  }
+
+  async removePrelude(name: string): Promise<void> {
+    await this.preludes.remove(name, async () => undefined)
+  }
+
+  #follow(): Preludes {
+    const { current } = this.preludes
+    if (current.id === this.resident.preludes.id) return current
+    this.resident.follow(structuredClone(current))
+    this.resident.prepare()
+    return current
   }
 
   /** The realm is gone. Returns the names that were lost with it. */
@@ -84,6 +116,7 @@ export class ResidentSession {
     const file = `test/${++this.#count}.ts`
     const compiled = this.#cache.compile(source, 1, resident)
     if (!("unit" in compiled)) return { status: "invalid", text: compiled.rendered, value: undefined, delta: {} }
+    const preludes = this.#follow()
     const message = { seq: 1, evalId: "evl", session: "ses_test", source, file, line: 1, limits: [1e6] }
     const evl = new RunningEval(message as unknown as EvalMessage, resident, () => {})
     if (!resident.start(compiled, source, file)) {
@@ -99,6 +132,7 @@ export class ResidentSession {
     const value = "plain" in result ? result.plain : "data" in result ? decodeForEmbedder(result.data) : undefined
     api.end()
     commitDelta(this.state, structuredClone(delta))
+    this.state.preludes = preludes
     resident.commit = this.state.commit
     return error === undefined ? { status, text, value, delta } : { status, text, value, delta, error }
   }

@@ -58,6 +58,7 @@ declare const Session: {
 
 declare const Workspace: {
   readonly globals: BindingsView
+  /** The class registry, read-only: `Session`, `BindingsView` and what the workspace's preludes export. */
   readonly classes: BindingsView
   readonly currentSession: Session | undefined
   readonly sessions: Session[]

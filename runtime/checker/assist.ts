@@ -46,6 +46,7 @@ export function complete(layout: Layout, text: string, offset: number): Completi
   // Not after a dot and not in a string: any name of the session may stand here.
   if (found?.isMemberCompletion === false) {
     for (const { key, source, isLocal } of layout.sets.entries.values()) add(key, isLocal ? "local" : kindOf(source))
+    for (const name of layout.exports.keys()) add(name, kindOf(layout.exportText(name) ?? ""))
   }
   const entries =
     found?.entries.toSorted((a, b) => (a.sortText < b.sortText ? -1 : a.sortText > b.sortText ? 1 : 0)) ?? []
@@ -94,11 +95,12 @@ export function signature(layout: Layout, text: string, offset: number): Signatu
   return { items, active: found.selectedItemIndex, parameter: found.argumentIndex }
 }
 
-function withoutAlias(shown: string, { sets }: Layout): string {
+function withoutAlias(shown: string, layout: Layout): string {
   if (!shown.startsWith("(alias) ")) return shown
   const text = shown.slice("(alias) ".length).replace(/\nimport [^\n]+$/, "")
   // Of something that is called only its name is told.
-  const source = sets.entries.get(/^[\w$\u00aa-\uffff]+/.exec(text)?.[0] ?? "")?.source
+  const name = /^[\w$\u00aa-\uffff]+/.exec(text)?.[0] ?? ""
+  const source = layout.sets.entries.get(name)?.source ?? layout.exportText(name)
   return source === undefined ? text : `${kindOf(source)} ${text}`
 }
 

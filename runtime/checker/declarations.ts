@@ -17,13 +17,25 @@ export interface LocalText {
   type: string
 }
 
+/** A module whose exports the session sees by bare name. */
+export interface PreludeText {
+  name: string
+  source: string
+  /** Where what it imports is looked for from. */
+  directory: string
+  /** Names of values and of types. */
+  exports: string[]
+}
+
 /** What surrounds the declarations of a session. Its changes never count as a change's fault. */
 export interface Environment {
   /** Equal ids mean equal contents. Unguessable where sessions of different people share a checker is not needed: an id is looked up in its session. */
   id: string
   profile: string
-  /** Globals of the workspace, names of preludes: declarations as in a `.d.ts` file without imports. */
+  /** Globals of the workspace: declarations as in a `.d.ts` file without imports. */
   ambient: string
+  /** Preludes of the workspace, in their order. */
+  preludes: PreludeText[]
   locals: LocalText[]
   /** Where packages are looked up; without one every import is `any`. */
   directory?: string | undefined

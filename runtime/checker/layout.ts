@@ -8,10 +8,10 @@
 // that nobody imports is not part of the program, so its size is that of the change. User code cannot reach a file that is not its
 // own: specifiers are resolved here and nowhere else.
 import type ts from "typescript"
-import type { Environment } from "./declarations.ts"
+import type { Environment, PreludeText } from "./declarations.ts"
 import { libraryFile, libraryOf, options, parseFile } from "./library.ts"
 import type { Library } from "./library.ts"
-import { moduleOf, topLevelNames } from "./names.ts"
+import { freeNames, moduleOf, namesOfStatement, preludeModule, topLevelNames } from "./names.ts"
 import type { PackageFiles } from "./packages.ts"
 import type { Entry, SetVersions } from "./sets.ts"
 import { typescript } from "./typescript.ts"
@@ -20,6 +20,8 @@ const folder = "/s"
 const ambientFile = `${folder}/ambient.d.ts`
 export const statementsFile = `${folder}/statements.ts`
 const modulePattern = /^\.\/-(.+)$/
+const preludeFolder = `${folder}/prelude/`
+const preludePattern = /^\.\/prelude\/(.+)$/
 
 /** The statements of a submission as a module. */
 export interface Statements {
@@ -39,6 +41,8 @@ export class Layout {
   readonly #ambient: ts.SourceFile
   /** Names that the ambient text declares. */
   readonly ambientNames: ReadonlySet<string>
+  /** What preludes export, with the prelude. */
+  readonly exports: ReadonlyMap<string, PreludeText>
   #forced: ReadonlySet<string> = new Set()
   #statements: ts.SourceFile | undefined
   #forms = new Map<string, "source" | "scheme">()
@@ -53,6 +57,17 @@ export class Layout {
     this.#packages = packages
     this.#ambient = parseFile(ambientFile, environment.ambient)
     this.ambientNames = topLevelNames(this.#ambient)
+    this.exports = new Map(
+      environment.preludes.flatMap((prelude) => prelude.exports.map((name) => [name, prelude] as const)),
+    )
+  }
+
+  /** The statement of a prelude in which an export is declared. */
+  exportText(name: string): string | undefined {
+    const prelude = this.exports.get(name)
+    const file = prelude && this.getSourceFile(`${preludeFolder}${prelude.name}.ts`)
+    const statement = file?.statements.find((each) => namesOfStatement(each).has(name))
+    return statement?.getText(file)
   }
 
   get ambient(): ts.SourceFile {
@@ -134,7 +149,11 @@ export class Layout {
   getSourceFile(name: string): ts.SourceFile | undefined {
     const known = this.#files.get(name)
     if (known !== undefined) return known
-    const file = name.startsWith(`${folder}/-`) ? this.#module(name) : this.#packages.file(name)
+    const file = name.startsWith(`${folder}/-`)
+      ? this.#module(name)
+      : name.startsWith(preludeFolder)
+        ? this.#prelude(name.slice(preludeFolder.length, -".ts".length))
+        : this.#packages.file(name)
     if (file !== undefined) this.#files.set(name, file)
     return file
   }
@@ -154,6 +173,21 @@ export class Layout {
     return parsed(name, members.map(({ source }) => source).join(separator) + this.#tail(names, new Set(keys), keys))
   }
 
+  /** A prelude sees what the others export, and nothing of the session. */
+  #prelude(name: string): ts.SourceFile | undefined {
+    const prelude = this.environment.preludes.find((it) => it.name === name)
+    if (prelude === undefined) return undefined
+    const alone = parsed("prelude.ts", prelude.source)
+    const own = topLevelNames(alone)
+    let imports = ""
+    for (const used of freeNames(alone)) {
+      const other = this.exports.get(used)
+      if (other !== undefined && other !== prelude && !own.has(used))
+        imports += `import{${used}}from${JSON.stringify(`./${other.name}`)};`
+    }
+    return parsed(`${preludeFolder}${name}.ts`, `${prelude.source}${separator}${imports}export{};`)
+  }
+
   #statementsText({ text, names, own, made }: Statements): string {
     const vars = made.length === 0 ? "" : `var ${made.join(",")};`
     return text + this.#tail(new Set([...names].filter((name) => !made.includes(name))), own, []) + vars
@@ -167,7 +201,12 @@ export class Layout {
     // The type of a local brings names of its own, to which the set grows while it is walked.
     for (const name of all) {
       const entry = this.sets.entries.get(name)
-      if (entry === undefined || own.has(name)) continue
+      if (own.has(name)) continue
+      if (entry === undefined) {
+        const prelude = this.ambientNames.has(name) ? undefined : this.exports.get(name)
+        if (prelude !== undefined) imports += `import{${name}}from${JSON.stringify(preludeModule(prelude.name))};`
+        continue
+      }
       if (entry.isLocal) {
         locals += `declare ${entry.source};`
         for (const other of entry.scheme!.names) all.add(other)
@@ -214,6 +253,18 @@ export class Layout {
   ): ts.ResolvedModuleWithFailedLookupLocations[] {
     return literals.map(({ text }) => {
       const key = modulePattern.exec(text)?.[1]
+      const prelude = this.#preludeOf(text, containing)
+      if (prelude !== undefined) {
+        const resolvedFileName = `${preludeFolder}${prelude}.ts`
+        return {
+          resolvedModule: { resolvedFileName, extension: typescript.Extension.Ts, isExternalLibraryImport: false },
+        }
+      }
+      if (containing.startsWith(preludeFolder)) {
+        const own = containing.slice(preludeFolder.length, -".ts".length)
+        const directory = this.environment.preludes.find(({ name }) => name === own)?.directory
+        return { resolvedModule: this.#packages.resolve(text, directory) }
+      }
       if (!containing.startsWith(`${folder}/`)) return { resolvedModule: this.#packages.resolveFrom(text, containing) }
       if (key === undefined) return { resolvedModule: this.#packages.resolve(text, this.environment.directory) }
       const file = this.fileOf(key)
@@ -221,6 +272,12 @@ export class Layout {
       const extension = file.endsWith(".d.ts") ? typescript.Extension.Dts : typescript.Extension.Ts
       return { resolvedModule: { resolvedFileName: file, extension, isExternalLibraryImport: false } }
     })
+  }
+
+  /** The prelude that a generated import means: written in a declaration, or in another prelude. */
+  #preludeOf(text: string, containing: string): string | undefined {
+    const name = containing.startsWith(preludeFolder) ? /^\.\/(.+)$/.exec(text)?.[1] : preludePattern.exec(text)?.[1]
+    return this.environment.preludes.some((it) => it.name === name) ? name : undefined
   }
 
   resolveTypeReferenceDirectiveReferences(

@@ -9,6 +9,9 @@ import { typescript } from "./typescript.ts"
 export const moduleOf = (key: string): string => `./-${key}`
 const modulePrefix = moduleOf("")
 
+/** The same for a prelude. */
+export const preludeModule = (name: string): string => `./prelude/${name}`
+
 /** Names that `file` uses and does not declare at its top level. */
 export function freeNames(file: ts.SourceFile): Set<string> {
   const free = new Set<string>()
@@ -42,6 +45,11 @@ function use(name: string, names: Names, free: Set<string>): void {
   free.add(name)
 }
 
+/** Whether a specifier is one of those that the layout generates. */
+export function isGeneratedModule(specifier: string): boolean {
+  return specifier.startsWith(modulePrefix) || specifier.startsWith(preludeModule(""))
+}
+
 /** `import("./-C").C`, as declaration texts name what they did not import. */
 function useImportType({ argument, qualifier }: ts.ImportTypeNode, _names: Names, free: Set<string>): void {
   if (
@@ -50,7 +58,7 @@ function useImportType({ argument, qualifier }: ts.ImportTypeNode, _names: Names
     qualifier === undefined
   )
     return
-  if (!argument.literal.text.startsWith(modulePrefix)) return
+  if (!isGeneratedModule(argument.literal.text)) return
   let first: ts.EntityName = qualifier
   while (typescript.isQualifiedName(first)) first = first.left
   free.add(first.text)

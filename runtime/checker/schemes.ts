@@ -5,11 +5,11 @@
 // read as `C`. Some types have no text (an unnamed class with a private member); others then see the source.
 import type ts from "typescript"
 import { parseFile } from "./library.ts"
-import { freeNames, moduleOf, namesOfStatement } from "./names.ts"
+import { freeNames, isGeneratedModule, moduleOf, namesOfStatement } from "./names.ts"
 import type { Entry, Scheme } from "./sets.ts"
 import { typescript } from "./typescript.ts"
 
-const importType = /import\("\.\/-[^"]*"\)\.([\w$\u0080-\uffff]+)/g
+const importType = /import\("\.\/(?:-|prelude\/)[^"]*"\)\.([\w$\u0080-\uffff]+)/g
 const printer = typescript.createPrinter({ removeComments: true, newLine: typescript.NewLineKind.LineFeed })
 
 export interface KnownScheme {
@@ -58,11 +58,13 @@ export function emitSchemes(
 
 function isGenerated(statement: ts.Statement): boolean {
   if (!typescript.isImportDeclaration(statement) || !typescript.isStringLiteral(statement.moduleSpecifier)) return false
-  return statement.moduleSpecifier.text.startsWith(moduleOf(""))
+  return isGeneratedModule(statement.moduleSpecifier.text)
 }
 
 export function schemeOf(emitted: string): KnownScheme {
-  const text = emitted.replace(importType, (_all, name: string) => `import("${moduleOf(name)}").${name}`)
+  const text = emitted.replace(importType, (all, name: string) =>
+    all.startsWith(`import("${moduleOf("")}`) ? `import("${moduleOf(name)}").${name}` : all,
+  )
   const file = parseFile("scheme.d.ts", text)
   const plain = /\/[/*]/.test(text) ? printer.printFile(file) : text
   const shown = plain.replace(importType, "$1").trim()

@@ -58,6 +58,10 @@ export class SessionSets {
     for (const name of locals.keys()) if (this.sets.entries.get(name)?.isLocal === true) put(name, undefined)
     const layout = new Layout(this.sets, environment, this.#packages)
     for (const name of differentNames(this.layout.ambient, layout.ambient)) changed.add(name)
+    if (JSON.stringify(old.preludes) !== JSON.stringify(environment.preludes)) {
+      for (const { exports } of [...old.preludes, ...environment.preludes])
+        for (const name of exports) changed.add(name)
+    }
     this.layout = layout
     if (changed.size === 0) return
     this.#forget(changed)

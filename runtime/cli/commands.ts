@@ -21,11 +21,14 @@ class UsageError extends Error {
   override readonly name = "UsageError"
 }
 
+/** Files that are loaded into the workspace `main` before anything else. */
+const prelude = { type: "string", multiple: true } as const
+
 const commands: Readonly<Record<string, Command>> = {
   repl: {
     usage:
-      "nacre [repl] [--connect URL [--token TOKEN] [--session ID] [--profile PROFILE]] [--history FILE | --no-history]",
-    doc: "A prompt on a terminal. Without a terminal, nacre evaluates standard input and prints its value; nacre repl evaluates it a submission at a time. --connect takes a session of a served nacre; its token may come from NACRE_TOKEN.",
+      "nacre [repl] [--connect URL [--token TOKEN] [--session ID] [--profile PROFILE]] [--history FILE | --no-history] [--prelude FILE]…",
+    doc: "A prompt on a terminal. Without a terminal, nacre evaluates standard input and prints its value; nacre repl evaluates it a submission at a time. --connect takes a session of a served nacre.",
     flags: {
       connect: { type: "string" },
       token: { type: "string" },
@@ -33,6 +36,7 @@ const commands: Readonly<Record<string, Command>> = {
       profile: { type: "string" },
       history: { type: "string" },
       "no-history": { type: "boolean" },
+      prelude,
     },
     argumentsMax: 0,
     run: async (values, _operands, isNamed) => {
@@ -53,17 +57,19 @@ const commands: Readonly<Record<string, Command>> = {
         if (values[name] !== undefined) throw new UsageError(`--${name} is for --connect, which is missing.`)
       }
       const isPrompt = process.stdin.isTTY || isNamed
-      if (!isPrompt) return (await import("./eval.ts")).evalSource({ kind: "file", path: "-" }, {})
-      return (await import("./repl.ts")).replOnStreams({ historyFile })
+      const preludes = listOf(values["prelude"])
+      if (!isPrompt) return (await import("./eval.ts")).evalSource({ kind: "file", path: "-" }, { preludes })
+      return (await import("./repl.ts")).replOnStreams({ historyFile, preludes })
     },
   },
   eval: {
-    usage: "nacre eval [--timeout MS] [--json] (-e CODE | FILE | -)",
+    usage: "nacre eval [--timeout MS] [--json] [--prelude FILE]… (-e CODE | FILE | -)",
     doc: "Evaluates TypeScript and prints the value; - is standard input. --json prints the whole outcome instead.",
     flags: {
       e: { type: "string", short: "e" },
       timeout: { type: "string" },
       json: { type: "boolean" },
+      prelude,
     },
     argumentsMax: 1,
     run: async (values, [file]) => {
@@ -74,22 +80,22 @@ const commands: Readonly<Record<string, Command>> = {
       const { evalSource } = await import("./eval.ts")
       const source = code === undefined ? ({ kind: "file", path: file! } as const) : ({ kind: "code", code } as const)
       const timeoutMs = timeoutOf(textOf(values["timeout"]))
-      return evalSource(source, { timeoutMs, json: values["json"] === true })
+      return evalSource(source, { timeoutMs, json: values["json"] === true, preludes: listOf(values["prelude"]) })
     },
   },
   session: {
-    usage: "nacre session [--framing headers|lines]",
+    usage: "nacre session [--framing headers|lines] [--prelude FILE]…",
     doc: "Serves the protocol (docs/PROTOCOL.md) on standard input and output. By default the first bytes choose the framing.",
-    flags: { framing: { type: "string" } },
+    flags: { framing: { type: "string" }, prelude },
     argumentsMax: 0,
     run: async (values) => {
       const framing = framingOf(textOf(values["framing"]))
-      return (await import("./session.ts")).serveSession(framing)
+      return (await import("./session.ts")).serveSession(framing, listOf(values["prelude"]))
     },
   },
   serve: {
     usage:
-      "nacre serve [--host HOST] [--port PORT] [--token TOKEN] [--origin ORIGIN]… [--profile PROFILE]… [--grace MS]",
+      "nacre serve [--host HOST] [--port PORT] [--token TOKEN] [--origin ORIGIN]… [--profile PROFILE]… [--grace MS] [--prelude FILE]…",
     doc: "Serves the protocol over WebSocket, on this machine only unless --host says otherwise. The token may come from NACRE_TOKEN.",
     flags: {
       host: { type: "string" },
@@ -98,6 +104,7 @@ const commands: Readonly<Record<string, Command>> = {
       origin: { type: "string", multiple: true },
       profile: { type: "string", multiple: true },
       grace: { type: "string" },
+      prelude,
     },
     argumentsMax: 0,
     run: async (values) => {
@@ -105,7 +112,7 @@ const commands: Readonly<Record<string, Command>> = {
       if (port !== undefined && !/^\d{1,5}$/.test(port)) {
         throw new UsageError(`--port takes a number, such as --port 4750, or 0 for any free one, not '${port}'.`)
       }
-      const origins = Array.isArray(values["origin"]) ? values["origin"].map(String) : []
+      const origins = listOf(values["origin"])
       const profiles = Array.isArray(values["profile"]) ? values["profile"].map(String) : undefined
       const graceMs = timeoutOf(textOf(values["grace"]), "--grace")
       return (await import("./serve.ts")).serveClients({
@@ -115,6 +122,7 @@ const commands: Readonly<Record<string, Command>> = {
         origins,
         profiles,
         graceMs,
+        preludes: listOf(values["prelude"]),
       })
     },
   },
@@ -200,7 +208,7 @@ function parse(command: Command, args: string[]): { values: Values; operands: st
   const given = new Set<string>()
   for (const it of parsed.tokens) {
     if (it.kind !== "option") continue
-    if (given.has(it.name)) {
+    if (given.has(it.name) && command.flags[it.name]?.multiple !== true) {
       throw new UsageError(`Option '${it.rawName}' may stand once only. Usage: ${command.usage}; see nacre --help.`)
     }
     given.add(it.name)
@@ -210,6 +218,10 @@ function parse(command: Command, args: string[]): { values: Values; operands: st
     throw new UsageError(`Unexpected argument '${extra}'. Usage: ${command.usage}; see nacre --help.`)
   }
   return { values: parsed.values, operands: parsed.positionals }
+}
+
+function listOf(value: unknown): string[] {
+  return Array.isArray(value) ? value.map(String) : []
 }
 
 function textOf(value: unknown): string | undefined {

@@ -15,31 +15,40 @@ export interface EvalSourceOptions {
   readonly timeoutMs?: number | undefined
   /** Print the whole outcome, as one line of JSON, instead of the value and the output as it comes. */
   readonly json?: boolean
+  /** Files of preludes. */
+  readonly preludes?: readonly string[]
 }
 
 /** Evaluates it in a fresh session. Output is written as it comes; the value follows on standard output unless there is nothing to show. */
-export async function evalSource(source: Source, { timeoutMs, json = false }: EvalSourceOptions): Promise<number> {
-  return withSystem(async ({ nacre, signal }) => {
-    // Read while the host starts.
-    const code = await Promise.race([read(source), aborted(signal)])
-    if (code === undefined) return 1
-    // Whoever runs a file on their own machine may import what lies beside it.
-    const directory = source.kind === "file" && source.path !== "-" ? dirname(resolvePath(source.path)) : process.cwd()
-    const session = await (await nacre).open({ kind: "repl", directory })
-    const options: EvalOptions = { signal, file: nameOf(source) }
-    if (timeoutMs !== undefined) options.timeoutMs = timeoutMs
-    if (!json) options.onOutput = ({ stream, text: written }) => void process[stream].write(written)
-    const outcome = await session.eval(code, options)
-    if (json) {
-      process.stdout.write(`${JSON.stringify(outcomeJson(outcome, { data: true }))}\n`)
+export async function evalSource(
+  source: Source,
+  { timeoutMs, json = false, preludes = [] }: EvalSourceOptions,
+): Promise<number> {
+  return withSystem(
+    async ({ nacre, signal }) => {
+      // Read while the host starts.
+      const code = await Promise.race([read(source), aborted(signal)])
+      if (code === undefined) return 1
+      // Whoever runs a file on their own machine may import what lies beside it.
+      const directory =
+        source.kind === "file" && source.path !== "-" ? dirname(resolvePath(source.path)) : process.cwd()
+      const session = await (await nacre).open({ kind: "repl", directory })
+      const options: EvalOptions = { signal, file: nameOf(source) }
+      if (timeoutMs !== undefined) options.timeoutMs = timeoutMs
+      if (!json) options.onOutput = ({ stream, text: written }) => void process[stream].write(written)
+      const outcome = await session.eval(code, options)
+      if (json) {
+        process.stdout.write(`${JSON.stringify(outcomeJson(outcome, { data: true }))}\n`)
+        return exitCodeOf(outcome)
+      }
+      const failure = failureText(outcome)
+      if (failure !== undefined) process.stderr.write(`${failure}\n`)
+      else if (outcome.value?.inert === false) process.stdout.write(`${outcome.value.text}\n`)
+      for (const line of warnings(outcome)) process.stderr.write(`${line}\n`)
       return exitCodeOf(outcome)
-    }
-    const failure = failureText(outcome)
-    if (failure !== undefined) process.stderr.write(`${failure}\n`)
-    else if (outcome.value?.inert === false) process.stdout.write(`${outcome.value.text}\n`)
-    for (const line of warnings(outcome)) process.stderr.write(`${line}\n`)
-    return exitCodeOf(outcome)
-  })
+    },
+    { preludes },
+  )
 }
 
 async function read(source: Source): Promise<string> {

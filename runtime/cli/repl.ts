@@ -47,25 +47,30 @@ const linesMax = 1_000
 export interface PromptOptions {
   /** Where history is kept; an empty path for nowhere, default as `historyPath` says. */
   readonly historyFile?: string | undefined
+  /** Files of preludes. */
+  readonly preludes?: readonly string[]
 }
 
 /** The prompt on this process's streams. Resolves with the exit code. */
-export function replOnStreams({ historyFile }: PromptOptions): Promise<number> {
+export function replOnStreams({ historyFile, preludes = [] }: PromptOptions): Promise<number> {
   const { stdin: input, stdout: output, stderr: errors, env } = process
   const isTerminal = input.isTTY
   const kept = historyFile === undefined ? historyPath(env) : historyFile
-  return withSystem(async ({ nacre, subscribe, signal }) => {
-    const history = await History.open(isTerminal && kept !== "" ? kept : undefined)
-    const paint = paintFor(hasColours(output.isTTY, env))
-    const open = async (): Promise<PromptSession> => {
-      const system = await nacre
-      return new LocalSession(system, await system.open({ kind: "repl" }))
-    }
-    const streams = { input, output, errors, isTerminal, paint, history }
-    const code = await new Repl({ open, subscribe, signal, ...streams }).run()
-    await history.close()
-    return code
-  })
+  return withSystem(
+    async ({ nacre, subscribe, signal }) => {
+      const history = await History.open(isTerminal && kept !== "" ? kept : undefined)
+      const paint = paintFor(hasColours(output.isTTY, env))
+      const open = async (): Promise<PromptSession> => {
+        const system = await nacre
+        return new LocalSession(system, await system.open({ kind: "repl" }))
+      }
+      const streams = { input, output, errors, isTerminal, paint, history }
+      const code = await new Repl({ open, subscribe, signal, ...streams }).run()
+      await history.close()
+      return code
+    },
+    { preludes },
+  )
 }
 
 export class Repl {

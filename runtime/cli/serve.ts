@@ -15,6 +15,7 @@ export interface ServeClientsOptions {
   /** That clients may use. Default: minimal and standard. */
   readonly profiles: readonly string[] | undefined
   readonly graceMs: number | undefined
+  readonly preludes: readonly string[]
 }
 
 export async function serveClients({
@@ -24,6 +25,7 @@ export async function serveClients({
   origins,
   profiles,
   graceMs,
+  preludes,
 }: ServeClientsOptions): Promise<number> {
   const known = given ?? process.env["NACRE_TOKEN"]
   // Processes that this one starts have no use for it.
@@ -56,7 +58,7 @@ export async function serveClients({
       return 0
       // What a client may do is the client's to ask for, as far as the server allows.
     },
-    { profile: "standard", hosts: {} },
+    { profile: "standard", hosts: {}, preludes },
   )
 }
 

@@ -4,7 +4,7 @@ import type { Framing } from "../serve/framing.ts"
 import { withSystem } from "./system.ts"
 
 /** Serves one client. Exit code: 0 after the end of the input or `shutdown` and `exit`; 1 after `exit` alone, as in LSP. */
-export async function serveSession(framing?: Framing): Promise<number> {
+export async function serveSession(framing?: Framing, preludes: readonly string[] = []): Promise<number> {
   return withSystem(
     async ({ nacre, limits, signal }) => {
       const end = await serveStdio({
@@ -21,6 +21,6 @@ export async function serveSession(framing?: Framing): Promise<number> {
       return end.by === "exit" ? end.code : 0
       // What a client may do is the client's to ask for.
     },
-    { profile: "standard" },
+    { profile: "standard", preludes },
   )
 }

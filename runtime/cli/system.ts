@@ -30,9 +30,15 @@ const signalCodes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
  */
 export async function withSystem(
   use: (system: System) => Promise<number>,
-  options: { profile?: ProfileName; limits?: Partial<Limits>; hosts?: Partial<HostOptions> } = {},
+  options: {
+    profile?: ProfileName
+    limits?: Partial<Limits>
+    hosts?: Partial<HostOptions>
+    /** Files. */
+    preludes?: readonly string[]
+  } = {},
 ): Promise<number> {
-  const { profile = "full", limits: given = {}, hosts = { min: 1 } } = options
+  const { profile = "full", limits: given = {}, hosts = { min: 1 }, preludes = [] } = options
   const limits = resolveLimits({ outputBytesMax, ...given })
   const listeners = new Set<EventListener>()
   const stopping = new AbortController()
@@ -52,6 +58,7 @@ export async function withSystem(
   const nacre = Nacre.start({
     hosts,
     profile,
+    preludes: preludes.map((file) => ({ file })),
     limits: { outputBytesMax, ...given },
     onEvent: (event: NacreEvent) => {
       for (const listener of listeners) listener(event)

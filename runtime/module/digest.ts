@@ -32,6 +32,39 @@ export class SetDigest {
   }
 }
 
+/** A prelude that a set was made beside. */
+export interface PreludeDigest {
+  readonly name: string
+  readonly digest: string
+}
+
+export function preludeDigests(preludes: readonly PreludeDigest[] | undefined): PreludeDigest[] {
+  return (preludes ?? []).map(({ name, digest }) => ({ name, digest }))
+}
+
+/** The digest of a set of declarations with what they stand on; that of the set itself where there are no preludes. */
+export function digestBeside(declarations: string, preludes: readonly PreludeDigest[]): string {
+  if (preludes.length === 0) return declarations
+  return textDigest(JSON.stringify([declarations, ...preludes.map(({ name, digest }) => [name, digest])]))
+}
+
+/** In words, what two lists of preludes do not have in common. */
+export function differentPreludes(wanted: readonly PreludeDigest[], there: readonly PreludeDigest[]): string[] {
+  const known = new Map(there.map(({ name, digest }) => [name, digest]))
+  const different = wanted.flatMap(({ name, digest }) => {
+    if (!known.has(name)) return [`prelude '${name}' is not loaded`]
+    return known.get(name) === digest ? [] : [`prelude '${name}' is another text`]
+  })
+  const names = new Set(wanted.map(({ name }) => name))
+  for (const { name } of there) if (!names.has(name)) different.push(`prelude '${name}' is loaded besides`)
+  const isReordered = different.length === 0 && wanted.some(({ name }, index) => there[index]?.name !== name)
+  return isReordered ? ["the preludes are loaded in another order"] : different
+}
+
+export function textDigest(text: string): string {
+  return createHash("sha256").update(text).digest("hex")
+}
+
 function hashOf(member: string): bigint {
   return BigInt(`0x${createHash("sha256").update(member).digest("hex")}`)
 }

@@ -157,6 +157,11 @@ export class Connection {
     return resumable.resume(params)
   }
 
+  /** Whether the server lets its clients use that profile. */
+  mayUse(profile: string): boolean {
+    return this.#context.profiles?.includes(profile) ?? true
+  }
+
   /** Throws `unsupported` for a session of a profile that this client may not use. */
   admitProfile(profile: string | undefined): void {
     const { profiles } = this.#context
@@ -347,7 +352,8 @@ export class Connection {
   /** About a session that this connection has used, or what it shares with others; changes only for a client that follows them. */
   #isWanted(event: NacreEvent): boolean {
     const { type } = event
-    if (type === "globals.changed" || type === "transcript.shown") return this.#events === "changes"
+    if (type === "globals.changed" || type === "preludes.changed" || type === "transcript.shown")
+      return this.#events === "changes"
     if (type === "session.opened" || (type === "bindings.changed" && this.#events !== "changes")) return false
     return "session" in event && this.#used.has(event.session)
   }

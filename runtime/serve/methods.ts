@@ -14,6 +14,7 @@ import { callMethods } from "./call-methods.ts"
 import { changeMethods } from "./change-methods.ts"
 import { outcomeJson, valueJson } from "./json.ts"
 import { method, page, pageMax, sessionId } from "./method.ts"
+import { preludeMethods } from "./prelude-methods.ts"
 import type { Method } from "./method.ts"
 import { atomic, retainOptions, retainValues, running, runningOptions } from "./running.ts"
 import type { Fields, FieldsOf } from "./schema.ts"
@@ -511,6 +512,7 @@ const table = {
   ...changeMethods,
   ...callMethods,
   ...stateMethods,
+  ...preludeMethods,
 
   shutdown: method({
     doc: "Ends the work of a connection: later requests are refused, those under way are answered; evals that take longer than the drain limit are interrupted.",
@@ -585,6 +587,7 @@ export const notifications = {
           "bindings.changed",
           "bindings.lost",
           "globals.changed",
+          "preludes.changed",
           "transcript.shown",
           "session.stray",
           "host.started",
@@ -613,6 +616,9 @@ export const notifications = {
       },
       set: { list: { type: "string" }, optional: true, doc: "Of `*.changed`: names bound or changed." },
       removed: { list: { type: "string" }, optional: true, doc: "Of `*.changed`." },
+      prelude: { type: "string", optional: true, doc: "Of `preludes.changed`: its name." },
+      exports: { list: { type: "string" }, optional: true, doc: "Of the same: what it exports, or did." },
+      isRemoved: { type: "boolean", optional: true, doc: "Of the same." },
       definitions: { list: { type: "string" }, optional: true, doc: "Of `bindings.changed`." },
       lost: {
         list: { type: "string" },

@@ -219,6 +219,11 @@ export const committedOrRejected = {
     optional: true,
     doc: "With `committed`: what it changed. Missing when it says what was there already.",
   },
+  differs: {
+    ...strings,
+    optional: true,
+    doc: "Of `importRevision`: preludes that are not those of the export. The digests differ then.",
+  },
   rejection: rejectionField,
 } as const satisfies Fields
 
@@ -253,7 +258,17 @@ export const retainedValue = {
 /** The definitions of a revision as data. */
 export const exportedRevision = {
   format: { type: "string", doc: "`nacre-revision/1`." },
-  digest: { type: "string", doc: "Of the whole set." },
+  digest: { type: "string", doc: "Of the whole set, with the preludes that it stands on." },
+  preludes: {
+    list: {
+      fields: {
+        name: { type: "string", doc: "Its name." },
+        digest: { type: "string", doc: "Of its text." },
+      },
+    },
+    optional: true,
+    doc: "Missing where there are none.",
+  },
   declarations: {
     list: {
       fields: {

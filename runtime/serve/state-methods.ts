@@ -14,7 +14,7 @@ export type EventLevel = (typeof eventLevels)[number]
 export const eventLevel = {
   oneOf: eventLevels,
   optional: true,
-  doc: 'Which `event` notifications to send; default "own": those about sessions that this connection has used, but for `bindings.changed`. "changes": these too, with `globals.changed` and `transcript.shown`.',
+  doc: 'Which `event` notifications to send; default "own": those about sessions that this connection has used, but for `bindings.changed`. "changes": these too, with `globals.changed`, `preludes.changed` and `transcript.shown`.',
 } as const
 
 /** A value that may be there, as text and, where JSON holds exactly it, as itself. */

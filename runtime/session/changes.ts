@@ -15,7 +15,15 @@ import type { EvalOptions, Shell } from "../shell/shell.ts"
 import type { CheckedSet, SessionChecks } from "./checks.ts"
 import type { Outcome } from "./outcome.ts"
 import { Definitions } from "../module/definitions.ts"
-import type { ChangeAnswer, ChangeRequest, DefinitionRecord, ModuleDeclaration, WrapperRecord } from "../wire/schema.ts"
+import { differentPreludes, digestBeside, preludeDigests } from "../module/digest.ts"
+import type {
+  ChangeAnswer,
+  ChangeRequest,
+  DefinitionRecord,
+  ModuleDeclaration,
+  Preludes,
+  WrapperRecord,
+} from "../wire/schema.ts"
 import { commitChange, copyState, differenceTo, hasChangedData, historySince, loseRealm } from "./state.ts"
 import type { SessionState } from "./state.ts"
 import { keepData } from "./unnamed.ts"
@@ -66,8 +74,10 @@ const exportFormat = "nacre-revision/1"
 /** The definitions of a revision as data. */
 export interface ExportedRevision {
   format: typeof exportFormat
-  /** Of the whole set. */
+  /** Of the whole set, with the preludes that it stands on. */
   digest: string
+  /** Missing where there are none. */
+  preludes?: { name: string; digest: string }[]
   declarations: ExportedDeclaration[]
 }
 
@@ -87,6 +97,8 @@ export interface Committed {
   revision: number
   /** Missing when the change says what was there already. */
   record?: RevisionRecord
+  /** Of `importRevision`: preludes that are not those of the export. The digests differ then. */
+  differs?: string[]
 }
 
 export interface Rejected {
@@ -151,6 +163,8 @@ export interface ChangesContext {
   /** The session's level. */
   readonly check: "types" | "syntax" | undefined
   readonly checks: () => SessionChecks
+  /** Of the workspace, as they are now. */
+  readonly preludes: () => Preludes
   ready(): Shell | Promise<Shell>
 }
 
@@ -424,7 +438,13 @@ export class SessionChanges {
       column,
       wrappers: wrappers.map((it) => ({ key: it.key, source: it.source })),
     }))
-    return { format: exportFormat, digest: set.digest, declarations }
+    const preludes = preludeDigests((state.preludes ?? this.#context.preludes()).list)
+    const exported: ExportedRevision = {
+      format: exportFormat,
+      digest: digestBeside(set.digest, preludes),
+      declarations,
+    }
+    return preludes.length === 0 ? exported : { ...exported, preludes }
   }
 
   /** Declares what was exported, each at its own place; a session without definitions then has the same digest. */
@@ -454,7 +474,8 @@ export class SessionChanges {
       declared.set(key, withWrappers({ ...record, file, line, column }, wrappers))
     }
     const set = new Definitions(declared)
-    if (read.statements !== undefined || set.digest !== exported.digest) {
+    const { preludes = [] } = exported
+    if (read.statements !== undefined || digestBeside(set.digest, preludes) !== exported.digest) {
       const message = `The export does not have the digest that it says; it was changed, or is not whole.`
       return this.#rejected({ kind: "invalid", message, diagnostics: [] })
     }
@@ -471,7 +492,9 @@ export class SessionChanges {
       parent,
       candidate,
     }
-    return this.#commit(open, "none")
+    const done = await this.#commit(open, "none")
+    const differs = differentPreludes(preludes, preludeDigests(state.preludes?.list))
+    return done.status === "committed" && differs.length > 0 ? { ...done, differs } : done
   }
 
   /** Runs code as if a candidate were in force, on what the session holds now; nothing of it is kept. */
@@ -672,6 +695,8 @@ function checkExported(exported: ExportedRevision): void {
     exported !== null &&
     exported.format === exportFormat &&
     isText(exported.digest) &&
+    (exported.preludes === undefined ||
+      (Array.isArray(exported.preludes) && exported.preludes.every((it) => isText(it?.name) && isText(it?.digest)))) &&
     Array.isArray(exported.declarations) &&
     exported.declarations.every(
       (it) =>

@@ -11,6 +11,7 @@ import type {
   Environment,
   Hover,
   LocalText,
+  PreludeText,
   Signatures,
 } from "../checker/declarations.ts"
 import { decodeBindingForEmbedder } from "../wire/values/embedder.ts"
@@ -30,6 +31,8 @@ export interface ChecksContext {
   readonly state: () => SessionState
   /** Names of the workspace's globals. */
   readonly globalNames: () => readonly string[]
+  /** The workspace's preludes, of those that the session's profile has. */
+  readonly preludes: () => PreludeText[]
 }
 
 /** Bytes of a committed value above which its type is not looked for: decoding it would hold up the embedder. */
@@ -145,7 +148,7 @@ export class SessionChecks {
   }
 
   #place(purpose: "checks" | "assist", text: string, hidden: ReadonlySet<string> = noNames): Place {
-    const { state, globalNames, profile, directory } = this.#context
+    const { state, globalNames, preludes, profile, directory } = this.#context
     const { locals, definitions } = state()
     const used = purpose === "assist" ? new Set(text.match(/[\w$\u00aa-\uffff]+/g)) : undefined
     const told: LocalText[] = []
@@ -158,7 +161,13 @@ export class SessionChecks {
     const ambient = globalNames()
       .map((name) => `declare const ${name}: any;\n`)
       .join("")
-    return this.#told[purpose].place(definitions, { profile, ambient, locals: told, directory })
+    return this.#told[purpose].place(definitions, {
+      profile,
+      ambient,
+      preludes: preludes(),
+      locals: told,
+      directory,
+    })
   }
 }
 

@@ -13,8 +13,8 @@ import { callingSession, sessionKey } from "../shell/tool-calls.ts"
 import type { Tool } from "../shell/tool-calls.ts"
 import type { Checker, QuestionOptions } from "../checker/checker.ts"
 import type { Profile } from "../profile.ts"
-import type { Completions, Hover, Signatures } from "../checker/declarations.ts"
-import type { RealmUpdate } from "../wire/schema.ts"
+import type { Completions, Hover, PreludeText, Signatures } from "../checker/declarations.ts"
+import type { Preludes, RealmUpdate } from "../wire/schema.ts"
 import { encodeForSession } from "../wire/values/embedder.ts"
 import { SessionBindings } from "./bindings.ts"
 import { SessionChecks } from "./checks.ts"
@@ -23,7 +23,7 @@ import { changeNames, checkRevision, SessionChanges } from "./changes.ts"
 import { Pin, SessionHandles } from "./handles.ts"
 import type { PinInfo, RetainedValue } from "./handles.ts"
 import type { Change, Committed, ExportedRevision, Proposed, Rejected, UnwrapChange, WrapChange } from "./changes.ts"
-import { SessionState, copyState, historySince, loseRealm, restoreState, takeChanges } from "./state.ts"
+import { SessionState, copyState, digestOf, historySince, loseRealm, restoreState, takeChanges } from "./state.ts"
 
 export const sessionKinds = ["repl", "mcp", "lsp", "ide", "attach", "service", "unknown"] as const
 export type SessionKind = (typeof sessionKinds)[number]
@@ -83,6 +83,10 @@ export interface SessionContext extends ShellContext {
   generationOf(workspace: string): number
   /** Names of that workspace's globals. */
   globalNamesOf(workspace: string): readonly string[]
+  /** The preludes of that workspace as they are now. */
+  preludesOf(workspace: string): Preludes
+  /** The same as the checker takes them, of those that the profile has. */
+  preludeTextsOf(workspace: string, profile: string): PreludeText[]
   readonly checker: Checker
   fork(session: Session, state: SessionState): Session
   /** Throws when the system is stopping and takes no new work. */
@@ -231,6 +235,10 @@ export class Session implements Tenant, ShellSession {
   get generation(): number {
     return this.#context.generationOf(this.facts.workspace)
   }
+  /** Internal: of its workspace, as they are now. */
+  get preludes(): Preludes {
+    return this.#context.preludesOf(this.facts.workspace)
+  }
   /** Internal: the committed state, made at first use. */
   get state(): SessionState {
     return (this.#state ??= new SessionState())
@@ -350,6 +358,7 @@ export class Session implements Tenant, ShellSession {
       directory: facts.directory,
       state: () => this.state,
       globalNames: () => this.#context.globalNamesOf(workspace),
+      preludes: () => this.#context.preludeTextsOf(workspace, facts.profile),
     })
     return this.#checks
   }
@@ -614,7 +623,10 @@ export class Session implements Tenant, ShellSession {
     return this.#allChanges.export(revision ?? this.state.revision)
   }
 
-  /** Declares what was exported. A session that had no definitions then has the digest of the export. */
+  /**
+   * Declares what was exported. A session that had no definitions then has the digest of the export, if its workspace has the same preludes;
+   * otherwise `differs` names those that are not.
+   */
   async importRevision(
     exported: ExportedRevision,
     options: Pick<Change, "principal" | "reason"> = {},
@@ -629,10 +641,10 @@ export class Session implements Tenant, ShellSession {
     return historySince(this.state, since)
   }
 
-  /** The number of the session's revision, and the digest of its definitions, which is the same wherever the same ones are. */
+  /** The number of the session's revision, and the digest of its definitions, which is the same wherever the same ones are beside the same preludes. */
   get revision(): { number: number; digest: string } {
     this.#checkOpen()
-    return { number: this.state.revision, digest: this.state.definitions.digest }
+    return { number: this.state.revision, digest: digestOf(this.state, this.preludes) }
   }
 
   /** Throws `capability_denied` where the profile has no changes. */
@@ -649,6 +661,7 @@ export class Session implements Tenant, ShellSession {
       candidatesMax: this.#context.limits.candidatesMax,
       check: this.facts.check,
       checks: () => this.#known(),
+      preludes: () => this.preludes,
       ready: () => this.#ready(),
     })
     return this.#changes

@@ -6,8 +6,9 @@
 import { isChangeOf, isCodeChange } from "../wire/code-changes.ts"
 import { Definitions, hasSameTexts } from "../module/definitions.ts"
 import type { Undo } from "../module/definitions.ts"
+import { digestBeside, preludeDigests } from "../module/digest.ts"
 import type { RevisionRecord } from "../module/revision.ts"
-import type { ChangeAnswer, Checkpoint, DefinitionRecord, Delta, SourceOfFunctions } from "../wire/schema.ts"
+import type { ChangeAnswer, Checkpoint, DefinitionRecord, Delta, Preludes, SourceOfFunctions } from "../wire/schema.ts"
 import { foldQueue, validateWrites } from "../wire/mutations.ts"
 import type { QueuedWrite, Rejected } from "../wire/mutations.ts"
 import type { PlainValue } from "../wire/check.ts"
@@ -59,6 +60,8 @@ export class SessionState {
   sources = new Map<string, SourceOfFunctions>()
   lastValue: Uint8Array | { readonly plain: PlainValue } | undefined
   lastError: Uint8Array | undefined
+  /** The preludes beside which its values were written; none until a realm was built for it. */
+  preludes: Preludes | undefined
   /** What besides bindings only the realm holds, as texts for people. */
   realmOnly: readonly string[] = nothing
   /** Whether any of the locals ever was a change to code. */
@@ -265,13 +268,18 @@ function recordRevision(state: SessionState, by: RevisionFacts): RevisionRecord 
     lostData: [],
     stale: [],
     at: Date.now(),
-    digest: state.definitions.digest,
+    digest: digestOf(state),
     ...by,
     changes,
   }
   state.history = { record, undo, replaced: state.replaced ?? noNames, before: state.history }
   state.replaced = undefined
   return record
+}
+
+/** Of all definitions, with the preludes that they stand on. `preludes`: of a session that no realm was built for. */
+export function digestOf({ definitions, preludes: own }: SessionState, preludes?: Preludes): string {
+  return digestBeside(definitions.digest, preludeDigests((own ?? preludes)?.list))
 }
 
 /** The definitions as they were at a revision: the names that were others then, with what they were. */
@@ -325,6 +333,7 @@ export function resetState(state: SessionState, by: RevisionFacts = { ...byEval,
   state.lastValue = undefined
   state.lastError = undefined
   state.realmOnly = nothing
+  state.preludes = undefined
   state.commit += 1
   recordRevision(state, by)
 }
@@ -346,6 +355,7 @@ export function copyState(state: SessionState): SessionState {
   copy.unnamed = state.unnamed && new Map(state.unnamed)
   copy.pins = state.pins && new Map(state.pins)
   copy.replaced = state.replaced && new Map(state.replaced)
+  copy.preludes = state.preludes
   return copy
 }
 
@@ -355,14 +365,15 @@ export function restoreState(
   earlier: SessionState,
   by: RevisionFacts = { ...byEval, cause: "rollback" },
 ): string[] {
-  const { locals, definitions, sources, dataMade, lastValue, lastError, realmOnly, hasCodeChanges } = copyState(earlier)
+  const copy = copyState(earlier)
+  const { locals, definitions, sources, dataMade, lastValue, lastError, realmOnly, hasCodeChanges, preludes } = copy
   touchDifference(state, locals, state.locals)
   touchDifference(state, definitions, state.definitions)
   for (const name of [...state.definitions.keys(), ...definitions.keys()])
     if (state.locals.get(name) !== locals.get(name)) noteReplaced(state, name)
   state.unnamed = unnamedAfterRollback(state, earlier)
   state.definitions.become(definitions)
-  Object.assign(state, { locals, sources, dataMade, lastValue, lastError, realmOnly, hasCodeChanges })
+  Object.assign(state, { locals, sources, dataMade, lastValue, lastError, realmOnly, hasCodeChanges, preludes })
   const lost = loseRealm(state, "the state it was part of was left and came back without it")
   state.commit += 1
   recordRevision(state, by)
@@ -409,6 +420,8 @@ export function checkpointOf(
     lost,
     lastValue: lastValue !== undefined && "plain" in lastValue ? packPlainValue(lastValue.plain) : lastValue,
     lastError: state.lastError,
+    // None is what a realm has by itself.
+    preludes: state.preludes?.list.length === 0 && state.preludes.id === 0 ? undefined : state.preludes,
     ...realm,
   }
 }

@@ -29,7 +29,15 @@ import { pinnedAt, retained, retainedAs, shownName } from "../session/unnamed.ts
 import { decodeForEmbedder } from "../wire/values/embedder.ts"
 import type { QueuedWrite } from "../wire/mutations.ts"
 import type { Rejected } from "../wire/mutations.ts"
-import type { ChangeRequest, Checkpoint, Delta, NestedEnded, RealmUpdate, WorkerOutcome } from "../wire/schema.ts"
+import type {
+  ChangeRequest,
+  Checkpoint,
+  Delta,
+  NestedEnded,
+  Preludes,
+  RealmUpdate,
+  WorkerOutcome,
+} from "../wire/schema.ts"
 import { runAside } from "./aside.ts"
 import type { AsideEnd, ChangeEnd } from "./aside.ts"
 import { shellLogic } from "./logic.ts"
@@ -56,6 +64,8 @@ export interface ShellSession {
   readonly updates: RealmUpdate[]
   /** The generation of its workspace's globals; 0 or missing while there never was one. */
   readonly generation?: number
+  /** The preludes of its workspace; missing while there are none. */
+  readonly preludes?: Preludes
   /** Whether code may run, by its types: what is wrong with it, or `undefined`. */
   checkTypes?(
     evalId: string,
@@ -160,6 +170,8 @@ interface Running {
   wasSeen: boolean
   /** Updates that it was sent with: once it has begun, its realm has followed them. */
   updatesSent: number
+  /** What its realm goes over to before it: beside them its values are written. */
+  preludes: Preludes | undefined
   /** Names that a change has touched since it began. */
   overtaken: Set<string> | undefined
   /** Globals it has written. */
@@ -325,6 +337,7 @@ export class Shell {
     const { kind, profile, grants, directory, tools } = this.session
     const capabilities = [...grants.capabilities]
     const place = { file: options.file ?? evalId, line: options.line ?? 1 }
+    state.preludes ??= this.session.preludes
     const checkpoint = checkpointOf(state, { tools: [...tools.keys()], kind, profile, capabilities, directory })
     const message = { ...this.#plainMessage(evalId, source, place), commit: state.commit, checkpoint }
     const outcome = emptyOutcome(evalId, "ok", state.revision)
@@ -520,6 +533,7 @@ export class Shell {
       isParked: false,
       wasSeen: false,
       updatesSent: 0,
+      preludes: undefined,
       overtaken: undefined,
       globals: undefined,
       nested: undefined,
@@ -639,6 +653,7 @@ export class Shell {
       if (running.overtaken !== undefined)
         outcome.rejected = [...outcome.rejected, ...withoutOvertaken(delta, running.overtaken)]
       const before = state.revision
+      if (running.preludes !== undefined) state.preludes = running.preludes
       Object.assign(outcome.committed, without(commitDelta(state, delta, this.#by(running)), "rejected"))
       if (message.isPlain && message.plain !== undefined) state.lastValue = { plain: message.plain }
       if (delta.retained !== undefined && outcome.value !== undefined) {
@@ -862,6 +877,12 @@ export class Shell {
       message.updates = updates.slice()
       message.base = tenant.commit
     }
+    // A change is made beside the values that there are; the eval after it goes over.
+    const { preludes } = session
+    if (change === undefined && preludes !== undefined && preludes.id !== (state.preludes?.id ?? 0)) {
+      message.preludes = preludes
+      running.preludes = preludes
+    }
     return message
   }
 
@@ -886,6 +907,7 @@ export class Shell {
   #checkpoint(): Checkpoint {
     const { tools, kind, profile, grants, directory, state } = this.session
     const capabilities = [...grants.capabilities]
+    state.preludes ??= this.session.preludes
     return checkpointOf(state, { tools: [...tools.keys()], kind, profile, capabilities, directory })
   }
 

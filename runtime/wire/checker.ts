@@ -14,6 +14,7 @@ const environment = record({
   id: str,
   profile: str,
   ambient: str,
+  preludes: list(record({ name: str, source: str, directory: str, exports: list(str) })),
   locals: list(local),
   directory: optional(str),
 })

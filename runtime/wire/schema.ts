@@ -82,6 +82,23 @@ const error: Check<ErrorRecord> = record({
   errors: optional(list(lazy((): Check<ErrorRecord> => error))),
   properties: optional(list(property)),
 })
+/** A prelude of the workspace: text that every realm evaluates before anything of its session. */
+const prelude = record({
+  name: str,
+  source: str,
+  /** Of the source. */
+  digest: str,
+  /** What frames call it. */
+  file: str,
+  /** The path that its imports are looked for from. */
+  importer: str,
+  /** The names that sessions see, and the prelude's own for each. */
+  exported: list(str),
+  locals: list(str),
+  hasImports: bool,
+})
+/** Those of a workspace, in the order in which they are evaluated. Equal ids mean equal contents. */
+const preludes = record({ id: int, list: list(prelude) })
 const checkpoint = record({
   definitions: list(definition),
   locals: list(local),
@@ -97,6 +114,8 @@ const checkpoint = record({
   capabilities: list(str),
   /** Where what its code imports is looked for from. */
   directory: str,
+  /** Those that its values were written beside. */
+  preludes: optional(preludes),
 })
 /** What an eval changed. Parts that are empty are left out: most evals change one thing, and packing names costs more than packing values. */
 const delta = record({
@@ -144,11 +163,11 @@ const declaration = record({
   digest: str,
 })
 /**
- * Work on a change instead of an eval. "split": read the source as a module. "make": make these definitions as they would stand without
+ * Work on a change instead of an eval. "split": read the source as a module. "preludes": only say what was wrong with those of the checkpoint. "make": make these definitions as they would stand without
  * `removed`, put none in force, and keep them as the candidate `id`; the session's locals must not be read meanwhile.
  */
 const change = record({
-  stage: oneOf("split", "make"),
+  stage: oneOf("split", "make", "preludes"),
   id: str,
   definitions: list(definition),
   removed: list(str),
@@ -221,6 +240,8 @@ export const toWorker = {
     pinned: optional(pinned),
     /** Keep the result under this name, when it is an object or a function. */
     retain: optional(record({ as: str, functionsOnly: bool })),
+    /** Those of the workspace as they are now, where the realm may hold others. Its values move to them before the eval. */
+    preludes: optional(preludes),
   }),
   settle: message(2, { evalId: str, how: oneOf("interrupted", "timeout") }),
   toolResult: message(3, { session: str, callId: int, ok: bool, bytes, message: str, kind: str }),
@@ -370,6 +391,8 @@ export type FieldsOf<M> = M extends MessageType<infer S> ? Fields<S> : never
 export type MessageOf<V extends Vocabulary> = { [K in keyof V]: { type: K } & FieldsOf<V[K]> }[keyof V]
 
 export type Checkpoint = Checked<typeof checkpoint>
+export type Prelude = Checked<typeof prelude>
+export type Preludes = Checked<typeof preludes>
 export type SourceOfFunctions = Checked<typeof source>
 export type WrapperRecord = Checked<typeof wrapper>
 export type DefinitionRecord = Checked<typeof definition>

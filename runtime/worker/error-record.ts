@@ -6,6 +6,9 @@ import { cleanMessage, mapStack } from "../language/stack.ts"
 import type { ErrorRecord, Frame, Span } from "../wire/schema.ts"
 import type { Resident } from "./resident.ts"
 
+/** Who knows which source a frame's file name stands for. */
+type Units = Pick<Resident, "unitOf">
+
 interface Source {
   readonly text: string
   readonly file: string
@@ -13,11 +16,11 @@ interface Source {
 }
 
 /** The record of what the realm described as JSON. `source` is the eval's own, whose text is quoted where the error points into it. */
-export function errorRecord(json: string, resident: Resident, source: Source): ErrorRecord {
+export function errorRecord(json: string, resident: Units, source: Source): ErrorRecord {
   return recordOf(JSON.parse(json) as DescribedError, resident, source)
 }
 
-function recordOf(described: DescribedError, resident: Resident, source: Source): ErrorRecord {
+function recordOf(described: DescribedError, resident: Units, source: Source): ErrorRecord {
   const message = cleanMessage(described.message)
   const stack = framesOf(described.stack, resident)
   const { cause, errors, properties, kind, name } = described
@@ -66,7 +69,7 @@ export function kindRecord(kind: string, message: string): ErrorRecord {
   return { name: "Error", message, kind, stack: [], spans: [], rendered: `Error: ${message}` }
 }
 
-function framesOf(stack: string, resident: Resident): Frame[] {
+function framesOf(stack: string, resident: Units): Frame[] {
   const frames: Frame[] = []
   for (const { name, filename, line, column } of mapStack(stack, (file) => resident.unitOf(file)?.unit)) {
     const file = resident.unitOf(filename)?.file ?? filename
@@ -76,7 +79,7 @@ function framesOf(stack: string, resident: Resident): Frame[] {
 }
 
 /** A stack's frames as session code sees them: as V8 writes them, of user code only, at their places in the source. */
-export function shownFrames(raw: string, resident: Resident): string {
+export function shownFrames(raw: string, resident: Units): string {
   let text = ""
   for (const { name, file, line, column } of framesOf(raw, resident)) {
     text += name === undefined ? `\n    at ${file}:${line}:${column}` : `\n    at ${name} (${file}:${line}:${column})`

@@ -198,18 +198,14 @@ class Worker {
     evl.times.begunAt = begunAt
     if (message.change !== undefined && !resident.isUnbuilt) return this.#change(evl, message.change)
     let hasEnded = false
-    if (resident.isUnbuilt) {
-      this.#current = evl
-      this.#running.set(message.seq, evl)
-      evl.isPreparing = true
-      this.#als.run(message.seq, () => resident.restoreImports())
-    } else {
-      const compiled = this.#compile(evl)
-      if (compiled === undefined) return
-      this.#current = evl
-      this.#running.set(message.seq, evl)
+    const state = this.#proceed(evl)
+    if (state === "ended") return
+    this.#current = evl
+    this.#running.set(message.seq, evl)
+    if (state === "waits") this.#als.run(message.seq, () => this.#prepare(evl))
+    else {
       hasEnded = this.#als.run(message.seq, () =>
-        resident.start(compiled, message.source, message.file, false, message),
+        resident.start(evl.compiled!, message.source, message.file, false, message),
       )
     }
     evl.times.ranAt = performance.now()
@@ -242,24 +238,62 @@ class Worker {
     return undefined
   }
 
-  /** The imports of an eval's session have been made again: the eval itself begins. */
+  /**
+   * Brings an eval to where its code may begin: the realm stands as the commit says, the source is compiled, the workspace's preludes are those
+   * of now. `waits`: what comes next takes turns of the loop, and belongs to the eval. `ended`: as invalid, nothing has changed then.
+   */
+  #proceed(evl: RunningEval): "ready" | "waits" | "ended" {
+    const { message, resident } = evl
+    if (!resident.isUnbuilt) {
+      if (evl.compiled === undefined && this.#compile(evl) === undefined) return "ended"
+      const { preludes } = message
+      if (preludes === undefined || preludes.id === resident.preludes.id) return "ready"
+      resident.follow(preludes)
+    }
+    if (resident.mustWait) return "waits"
+    this.#make(resident, () => resident.prepare())
+    return this.#proceed(evl)
+  }
+
+  #prepare(evl: RunningEval): void {
+    evl.isPreparing = true
+    const { resident } = evl
+    if (this.#make(resident, () => resident.prepare())) setImmediate(() => this.#afterRestore(evl))
+  }
+
+  /** What runs meanwhile belongs to no eval. */
+  #make<T>(resident: Resident, work: () => T): T {
+    this.#making = resident
+    this.#hasCalledOut = false
+    try {
+      return work()
+    } finally {
+      this.#making = undefined
+    }
+  }
+
+  /** What an eval's realm awaited has come: it goes on, and when it stands the eval itself begins. */
   #afterRestore(evl: RunningEval): void {
     if (evl.hasEnded || !evl.isPreparing) return
     const { message, resident } = evl
-    resident.finishBuild()
-    evl.isPreparing = false
-    if (message.change !== undefined) {
+    if (resident.isUnbuilt) {
+      const isDone = this.#als.run(message.seq, () => this.#make(resident, () => resident.prepare()))
+      if (!isDone) return
+    }
+    const leave = (): void => {
       evl.end()
       this.#parked.delete(message.evalId)
+    }
+    if (message.change !== undefined) {
+      evl.isPreparing = false
+      leave()
       return this.#change(evl, message.change)
     }
-    const compiled = this.#compile(evl)
-    if (compiled === undefined) {
-      evl.end()
-      this.#parked.delete(message.evalId)
-      return
-    }
-    resident.start(compiled, message.source, message.file, false, message)
+    const state = this.#proceed(evl)
+    if (state === "waits") return this.#als.run(message.seq, () => this.#prepare(evl))
+    evl.isPreparing = false
+    if (state === "ended") return leave()
+    this.#als.run(message.seq, () => resident.start(evl.compiled!, message.source, message.file, false, message))
     this.#reconsider(evl)
   }
 
@@ -276,11 +310,11 @@ class Worker {
       }
       const { declarations, statements } = module
       this.#sendOutcome(evl, "ok", { change: emptyAnswer({ declarations, statements }) })
+    } else if (request.stage === "preludes") {
+      const { problem } = evl.resident.preludes
+      this.#sendOutcome(evl, "ok", { change: emptyAnswer(problem === undefined ? {} : { problem }) })
     } else {
-      this.#making = evl.resident
-      this.#hasCalledOut = false
-      const { answer, isSpoiled } = evl.resident.makeCandidate(request)
-      this.#making = undefined
+      const { answer, isSpoiled } = this.#make(evl.resident, () => evl.resident.makeCandidate(request))
       // Code may have caught the refusal, or got it as a promise's.
       if (this.#hasCalledOut && answer.problem === undefined) {
         const message =
@@ -307,9 +341,11 @@ class Worker {
     const host: HostFunction = (op, a, b, payload, c) =>
       // Asked at every use of a global: it must cost next to nothing.
       op === opGeneration ? Atomics.load(words, GENERATION) : this.#serveRealm(fresh, op, a, b, payload, c)
-    fresh = new Resident(session, commit, checkpoint, this.#blankRealm(checkpoint), host)
-    this.#residents.set(session, fresh)
-    return fresh
+    const built = new Resident(session, commit, checkpoint, this.#blankRealm(checkpoint), host)
+    fresh = built
+    this.#residents.set(session, built)
+    if (!built.mustWait) this.#make(built, () => built.prepare())
+    return built
   }
 
   #blankRealm({ profile, capabilities }: Checkpoint): Realm {
@@ -612,7 +648,7 @@ class Worker {
       case opStack:
         return resident === undefined ? "" : shownFrames(String(a), resident)
       case opCurrent:
-        return isRunning ? evl.message.evalId : undefined
+        return isRunning && !evl.isPreparing ? evl.message.evalId : undefined
       case opUrl: {
         const other = b === undefined ? undefined : String(b)
         return c === undefined ? urlParts(String(a), other) : changedUrlParts(String(a), String(c), String(b))
@@ -623,7 +659,8 @@ class Worker {
     }
     if (op === opAsk && resident !== undefined && this.#shown?.resident === resident)
       return this.#ask(this.#shown, a as SyncOp, String(b), String(c), payload)
-    if (!isRunning) {
+    // What evaluates a prelude is no code of the eval that needs it; its modules are loaded all the same.
+    if (!isRunning || (this.#making === resident && !isModuleCall(op))) {
       if (op === opUncaught && typeof a === "string") this.#sendStray(a)
       if (resident === undefined || this.#making !== resident) return refusedEnded
       this.#hasCalledOut = true
@@ -809,6 +846,21 @@ class Worker {
     }
     process.on("uncaughtException", blame)
     process.on("unhandledRejection", blame)
+  }
+}
+
+function isModuleCall(op: number): boolean {
+  switch (op) {
+    case opImport:
+    case opRequire:
+    case opModuleCode:
+    case opModuleText:
+    case opModuleValue:
+    case opResolve:
+    case opRestored:
+      return true
+    default:
+      return false
   }
 }
 

@@ -14,6 +14,7 @@ import type { Capabilities } from "../../stdlib/capabilities.ts"
 import { opOutput } from "../../stdlib/bridge.ts"
 import { packValue, unpackValue } from "../wire/values/pack.ts"
 import { ModuleGraph } from "./modules/graph.ts"
+import type { PreludeUnits } from "./resident-preludes.ts"
 import { makeProcess, nodeGlobal, nodeGlobalNames, sharedConstructors } from "./modules/node-side.ts"
 
 export type { RealmApi }
@@ -28,6 +29,7 @@ export interface EncodedGroupBytes {
 export class RealmMaker {
   readonly #bundle: Script
   readonly #common = new Map<string, CommonFacts>()
+  readonly #preludeUnits: PreludeUnits = new Map()
 
   constructor(bundle: Script) {
     this.#bundle = bundle
@@ -36,7 +38,7 @@ export class RealmMaker {
   /** Boots a blank realm: it belongs to no session until `adopt`. */
   make(capabilities: Capabilities): Realm {
     const profile = capabilities.name
-    const realm = new Realm(this.#bundle, capabilities, this.#common.get(profile))
+    const realm = new Realm(this.#bundle, capabilities, this.#common.get(profile), this.#preludeUnits)
     if (!this.#common.has(profile)) this.#common.set(profile, realm.common)
     return realm
   }
@@ -53,6 +55,8 @@ export class Realm {
   readonly api: RealmApi
   readonly common: CommonFacts
   readonly capabilities: Capabilities
+  /** Of the thread: the same for all its realms. */
+  readonly preludeUnits: PreludeUnits
   readonly #context: object
   /** Something of Node's has been handed out, whose promises nobody here knows of. */
   usesNode = false
@@ -60,8 +64,14 @@ export class Realm {
   /** What the realm's calls go to; set by whoever takes the realm over. */
   #host: HostFunction | undefined
 
-  constructor(bundle: Script, capabilities: Capabilities, common?: CommonFacts) {
+  constructor(
+    bundle: Script,
+    capabilities: Capabilities,
+    common?: CommonFacts,
+    preludeUnits: PreludeUnits = new Map(),
+  ) {
     this.capabilities = capabilities
+    this.preludeUnits = preludeUnits
     const context = createContext(constants.DONT_CONTEXTIFY)
     this.#context = context
     const boot = bundle.runInContext(context) as Boot

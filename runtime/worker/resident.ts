@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto"
 import type { Script } from "node:vm"
 import { compile, compileDefinitions, compileSkeleton } from "../language/compile.ts"
-import type { KeptDefinition, SiteSource, SkeletonUnit } from "../language/compile.ts"
+import type { KeptDefinition, SkeletonUnit } from "../language/compile.ts"
 import type { NameKind, NameTable } from "../language/transform.ts"
 import type { HostFunction } from "../../stdlib/bridge.ts"
 import { isPlainValue } from "../wire/check.ts"
@@ -23,6 +23,7 @@ import type {
   Delta,
   ErrorRecord,
   PinnedRevision,
+  Preludes,
   RealmUpdate,
   Rejection,
   SourceOfFunctions,
@@ -36,6 +37,8 @@ import type { RunningEval } from "./running-eval.ts"
 import type { ModuleGraph } from "./modules/graph.ts"
 import { isCodeChange } from "../wire/code-changes.ts"
 import { mayLinger, mayReachBuiltIns, mayReachGlobal } from "./reaching-code.ts"
+import { ResidentPreludes } from "./resident-preludes.ts"
+import { cellsOf, factsOf, sourceOf, splitNames } from "./sources.ts"
 import { touchedBy } from "./touched.ts"
 import type { Touched } from "./touched.ts"
 
@@ -91,8 +94,9 @@ export class Resident implements NameTable {
   readonly realm: Realm
   readonly modules: ModuleGraph
   commit: number
-  /** The checkpoint, while its imports have not been made again. */
-  #unbuilt: Checkpoint | undefined
+  readonly preludes: ResidentPreludes
+  /** What is still to be done before the realm stands as its checkpoint says. One that gives false has begun what `opRestored` ends. */
+  readonly #steps: (() => boolean)[] = []
   /** Imports that could not be made again, and those whose files had changed: the next outcome names them. */
   #lostImports: string[] = []
   #reloaded: string[] = []
@@ -141,38 +145,72 @@ export class Resident implements NameTable {
   constructor(session: string, commit: number, checkpoint: Checkpoint, realm: Realm, host: HostFunction) {
     this.session = session
     this.commit = commit
-    const { kind, tools, directory } = checkpoint
+    const { kind, tools, directory, profile } = checkpoint
     this.realm = realm
     this.modules = realm.moduleGraph(directory)
     realm.adopt(host, { id: session, kind, tools, directory })
-    if (checkpoint.definitions.some(isImport)) this.#unbuilt = checkpoint
-    else this.#build(checkpoint)
+    this.preludes = new ResidentPreludes({
+      realm,
+      profile,
+      isRealmGlobal: (name) => this.isRealmGlobal(name),
+      unitOf: (filename) => this.unitOf(filename),
+    })
+    for (const { source } of checkpoint.preludes?.list ?? []) this.#look(source)
+    this.#steps.push(...this.preludes.stepsTo(checkpoint.preludes).steps)
+    const imports = checkpoint.definitions.filter(isImport)
+    if (imports.length > 0) this.#steps.push(() => this.#restoreImports(imports))
+    this.#steps.push(() => this.#finishBuild(checkpoint, imports))
+    this.mustWait = imports.length > 0 || this.preludes.mustWait
   }
 
-  /** Whether imports have to be made again before the realm stands as its checkpoint says. */
+  /** What is to be done awaits something: it belongs to the eval that needs the realm. */
+  mustWait: boolean
+
+  /** Whether the realm does not stand as its checkpoint says. */
   get isUnbuilt(): boolean {
-    return this.#unbuilt !== undefined
+    return this.#steps.length > 0
+  }
+
+  /** Goes on with what is to be done; false when it awaits `opRestored`. */
+  prepare(): boolean {
+    for (let step = this.#steps.shift(); step !== undefined; step = this.#steps.shift()) if (!step()) return false
+    this.mustWait = false
+    return true
+  }
+
+  /** Has the session see the workspace's preludes as they are now; its values move to them. `prepare` does it. */
+  follow(preludes: Preludes): void {
+    const { steps, changed } = this.preludes.stepsTo(preludes)
+    for (const { source } of preludes.list) this.#look(source)
+    this.mustWait = this.preludes.mustWait
+    this.#steps.push(...steps, () => {
+      this.#remakeUsers(changed)
+      this.#moveNow()
+      this.#noteReferenced()
+      this.realm.api.ready()
+      return true
+    })
   }
 
   /** Begins to make the imports again: their modules are code, so this belongs to the eval that needs them. `opRestored` follows. */
-  restoreImports(): void {
-    const text = this.#unbuilt!.definitions.filter(isImport).map(({ source }) => `${source};\n`)
+  #restoreImports(imports: readonly DefinitionRecord[]): false {
+    const text = imports.map(({ source }) => `${source};\n`)
     const unit = compile(text.join(""), this, { filename: "nacre:imports" })
     if (!unit.valid) throw new Error(`The texts of imports do not parse: ${unit.rendered}`)
     const { api } = this.realm
     api.restoreImports(this.realm.run(newScript(unit.code, unit.filename)) as Parameters<typeof api.restoreImports>[0])
+    return false
   }
 
   /** The imports stand, or are lost: the rest of the checkpoint follows. */
-  finishBuild(): void {
-    const checkpoint = this.#unbuilt!
-    this.#unbuilt = undefined
-    for (const { name, module = "", stamp } of checkpoint.definitions.filter(isImport)) {
+  #finishBuild(checkpoint: Checkpoint, imports: readonly DefinitionRecord[]): true {
+    for (const { name, module = "", stamp } of imports) {
       if (this.kind(name) === "import") {
         if (this.modules.stampOf(module) !== stamp) this.#reloaded.push(name)
       } else this.#lostImports.push(name)
     }
     this.#build(checkpoint)
+    return true
   }
 
   // What the compiler asks
@@ -200,7 +238,12 @@ export class Resident implements NameTable {
 
   /** The script of that file name, for positions in stacks. */
   unitOf(filename: string): { unit: Pick<Compiled["unit"], "map">; file: string } | undefined {
-    return this.units.get(filename) ?? this.#siteUnits.get(filename) ?? this.modules.unitOf(filename)
+    return (
+      this.units.get(filename) ??
+      this.#siteUnits.get(filename) ??
+      this.preludes.unitOf(filename) ??
+      this.modules.unitOf(filename)
+    )
   }
 
   // An eval
@@ -379,7 +422,7 @@ export class Resident implements NameTable {
           isLocal: (name) => isLocal(this.kind(name)),
           isEphemeral: (name) => this.#ephemeral.has(name),
           reachedFrom: (name) => this.#reachedFrom(name),
-          isUnknown: (name) => this.#mayReachGlobal && !this.isRealmGlobal(name),
+          isUnknown: (name) => this.#isUnknown(name),
           referenced: this.#referenced,
         })
     const code = this.#noteCode(touched, redefined, folded.cleared)
@@ -409,6 +452,7 @@ export class Resident implements NameTable {
     if (removedDefinitions.length > 0) delta.removedDefinitions = removedDefinitions
     if (late.length > 0) delta.late = late
     if (this.#stale.length > 0) delta.stale = this.#stale
+    this.#lostImports.push(...this.preludes.takeLost())
     if (this.#lostImports.length > 0) delta.lostImports = this.#lostImports
     if (this.#reloaded.length > 0) delta.reloaded = this.#reloaded
     this.#lostImports = []
@@ -522,7 +566,7 @@ export class Resident implements NameTable {
       isLocal: (name) => isLocal(this.kind(name)),
       isEphemeral: (name) => this.#ephemeral.has(name),
       reachedFrom: (name) => this.#reachedFrom(name),
-      isUnknown: (name) => this.#mayReachGlobal && !this.isRealmGlobal(name),
+      isUnknown: (name) => this.#isUnknown(name),
       referenced: this.#referenced,
     })
     const locals = touched === "all" ? copyStrings(api.locals()) : [...touched.locals]
@@ -583,15 +627,7 @@ export class Resident implements NameTable {
     }
     // They were made on what was in force before.
     for (const id of this.#candidates.keys()) this.#dropCandidate(id)
-    // Before the next eval; what it was committed as is written anew with that one.
-    const moved = this.#moveInstances()
-    if (moved !== undefined) {
-      this.#staleNext.push(...this.#stale)
-      this.#hasMoved = true
-      const groups = moved.size === 0 ? [] : this.realm.encode([...moved]).groups
-      for (const group of groups) this.#makeAgain(group)
-      if (moved.size > 0) this.realm.api.endMove()
-    }
+    this.#moveNow()
     this.#noteReferenced()
     this.realm.api.ready()
     this.commit = commit
@@ -605,6 +641,33 @@ export class Resident implements NameTable {
     const names = encoded.names.map((it) => (it === name ? as : it))
     for (const member of names) this.#encoded.set(member, { ...encoded, names })
     if (this.#ephemeral.has(name)) this.#ephemeral.add(as)
+  }
+
+  /** Before the next eval; what it was committed as is written anew with that one. */
+  #moveNow(): void {
+    const before = this.#stale
+    this.#stale = []
+    const moved = this.#moveInstances()
+    this.#staleNext.push(...this.#stale)
+    this.#stale = before
+    if (moved === undefined) return
+    this.#hasMoved = true
+    const groups = moved.size === 0 ? [] : this.realm.encode([...moved]).groups
+    for (const group of groups) this.#makeAgain(group)
+    if (moved.size > 0) this.realm.api.endMove()
+  }
+
+  /** Definitions that read what a prelude exports when they are made, as a class does that extends one of its classes. */
+  #remakeUsers(changed: ReadonlySet<string>): void {
+    const kept: KeptDefinition[] = []
+    for (const { record, readsWhenMade } of this.#definitions.values()) {
+      if (isType(record.kind) || record.isData || isImport(record) || !readsWhenMade.some((name) => changed.has(name)))
+        continue
+      kept.push(...keptOf([record]))
+    }
+    if (kept.length === 0) return
+    const problem = this.#install(kept, this, `nacre:followed/${++this.#retargets}`, true)
+    if (problem !== undefined) for (const { name } of kept) this.#staleNext.push(`${name} (${problem})`)
   }
 
   #dropCandidate(id: string): void {
@@ -740,16 +803,23 @@ export class Resident implements NameTable {
     }
   }
 
+  /** It may be a property that code put on the global object, or lead to objects that a prelude keeps. */
+  #isUnknown(name: string): boolean {
+    if (this.#mayReachGlobal && !this.isRealmGlobal(name)) return true
+    return this.preludes.id !== 0 && this.realm.api.isPreludeStateful(name)
+  }
+
   #addSkeleton(record: SourceOfFunctions): void {
     const { api } = this.realm
     const filename = `nacre:site/${record.id}`
     if (this.#siteUnits.has(filename)) return
     const { source, cells, roots, file, line, column } = record
-    const site = { source, cells: splitNames(cells), roots: splitNames(roots), filename: file, line, column }
+    const { names, prelude } = cellsOf(cells)
+    const site = { source, cells: names, roots: splitNames(roots), filename: file, line, column }
     const unit = compileSkeleton(site, filename)
     if ("errors" in unit) return
     this.#siteUnits.set(filename, { unit, file })
-    for (const name of site.cells) this.#captured.add(name)
+    if (prelude === "") for (const name of site.cells) this.#captured.add(name)
     const made = this.realm.run(newScript(unit.code, filename))
     api.addSource(made as Parameters<typeof api.addSource>[0], this.realm.list(factsOf(record)))
   }
@@ -884,8 +954,13 @@ export class Resident implements NameTable {
   }
 
   /** Compiles and makes definitions; gives what went wrong. */
-  #install(kept: readonly KeptDefinition[], names: NameTable, filename: string): string | undefined {
-    const unit = compileDefinitions(kept, names, filename)
+  #install(
+    kept: readonly KeptDefinition[],
+    names: NameTable,
+    filename: string,
+    declaresAgain = false,
+  ): string | undefined {
+    const unit = compileDefinitions(kept, names, filename, declaresAgain)
     if (!unit.valid) return unit.rendered
     this.units.set(filename, { unit, file: filename })
     for (const name of unit.captures) this.#captured.add(name)
@@ -1120,22 +1195,6 @@ function problemOf(message: string): ErrorRecord {
 /** One primitive as a group of its own. */
 function packPrimitive(name: string, value: Primitive): Uint8Array {
   return packValue({ table: [formatVersion, 1, name, value], chunks: [] })
-}
-
-/** The record of a source; its id stands for all that it says. */
-function sourceOf(site: SiteSource, file: string, line: number, column: number): SourceOfFunctions {
-  const [cells, roots] = [site.cells.join(","), site.roots.join(",")]
-  const text = JSON.stringify([site.source, cells, roots, file, line, column])
-  const id = createHash("sha1").update(text).digest("base64url")
-  return { id, source: site.source, cells, roots, file, line, column }
-}
-
-function factsOf({ id, source, cells, roots, file, line, column }: SourceOfFunctions): Primitive[] {
-  return [id, source, cells, roots, file, line, column]
-}
-
-function splitNames(names: string): string[] {
-  return names === "" ? [] : names.split(",")
 }
 
 function isLocal(kind: NameKind | undefined): boolean {

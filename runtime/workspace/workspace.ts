@@ -11,12 +11,15 @@ import { answer, committedKeys, isCommitted, readCommitted, refusal } from "./co
 import type { Versions } from "./committed.ts"
 import { GlobalStore } from "./globals.ts"
 import { checkGlobalName } from "./names.ts"
+import { PreludeStore } from "./preludes.ts"
 
 export interface WorkspaceContext {
   readonly emit: Emit
   /** Hosts that run, or are about to run, code of the workspace. */
   hostsOf(workspace: string): Host[]
   readonly versions: Versions
+  /** Another number for each set of preludes of any workspace. */
+  nextPreludes(): number
 }
 
 /** What is asked of a workspace; the other calls are writes for the shell's queue. */
@@ -29,21 +32,28 @@ export class Workspace {
   readonly name: string
   readonly sessions = new Map<string, Session>()
   readonly globals = new GlobalStore()
+  readonly preludes: PreludeStore
   readonly #context: WorkspaceContext
 
   constructor(name: string, context: WorkspaceContext) {
     this.name = name
     this.#context = context
+    this.preludes = new PreludeStore(() => context.nextPreludes())
   }
 
-  /** Nothing is open and nothing is bound: it can be forgotten. */
+  /** Nothing is open, bound or loaded: it can be forgotten. */
   get isEmpty(): boolean {
-    return this.sessions.size === 0 && this.globals.size === 0
+    return this.sessions.size === 0 && this.globals.size === 0 && this.preludes.isEmpty
   }
 
   /** Fails with `name_conflict`, `type_error` or `value_too_large`; resolves when every host has seen it. */
   async bind(name: string, bytes: Uint8Array, by: { session?: string; evalId?: string } = {}): Promise<void> {
     checkGlobalName(name)
+    const owner = this.preludes.ownerOf(name)
+    if (owner !== undefined) {
+      const message = `'${name}' is what prelude '${owner}' exports and cannot be a global.`
+      throw new NacreError("name_conflict", message)
+    }
     this.globals.set(name, bytes)
     await this.#announce({ set: [name], removed: [] }, by)
   }

@@ -7,7 +7,7 @@ import { until } from "../until.ts"
 import { refusal, useNacre } from "./nacre-under-test.ts"
 
 const under = useNacre({ limits: { checksWaitingMax: 8 } })
-const environment = { id: "env", profile: "standard", ambient: "", locals: [] }
+const environment = { id: "env", profile: "standard", ambient: "", preludes: [], locals: [] }
 let sessions = 0
 
 /** A request of a fresh session, or of one whose base has these declarations. */

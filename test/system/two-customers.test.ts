@@ -13,6 +13,9 @@ const under = useNacre({
   tools: { whose: (_args, { workspace, session }) => [workspace, session] },
 })
 
+const prelude = `let kept = []; export const theirSecret = "${secret}"; export class Safe { #held = "${secret}"; static all = kept; open() { return this.#held } }
+  export const keep = (value) => kept.push(value)`
+
 let victim: Session
 let other: Session
 let twin: Session
@@ -25,6 +28,13 @@ beforeEach(async () => {
     Workspace.bind("shared", "${secret}"); Workspace.bind("door", Session.current)
     globalThis.left = "${secret}"; Array.prototype.left = "${secret}"; Object.prototype.toString = () => "${secret}"
     console.log("${secret}"); Transcript.show("${secret}"); throw new Error("${secret}")`)
+  await under.nacre.loadPrelude({ name: "safe", source: prelude, workspace: "acme" })
+  await under.nacre.loadPrelude({
+    name: "safe",
+    source: `export const ours = 1; export class Mine {}`,
+    workspace: "globex",
+  })
+  await victim.eval(`keep(theirSecret); const safe = new Safe(); Workspace.bind("handed", safe)`)
   await twin.eval(`let own = 1`)
 })
 
@@ -33,6 +43,19 @@ const attempts: [how: string, code: string, gives: unknown][] = [
   ["by the id of its session", `Session.withId("ses_victim").bindings.at("mine")`, undefined],
   ["which is a session of its own workspace, if anything", `Session.withId("ses_victim").bindings.keys()`, ["own"]],
   ["by the list of sessions", `Workspace.sessions.map((it) => it.id).toSorted()`, ["ses_other", "ses_victim"]],
+  [
+    "by what its prelude exports",
+    `[typeof theirSecret, typeof Safe, typeof keep]`,
+    ["undefined", "undefined", "undefined"],
+  ],
+  ["by the class registry", `Workspace.classes.keys()`, ["Session", "BindingsView", "ours", "Mine"]],
+  ["by a name of it", `[Workspace.classes.at("Safe"), Session.current.resolve("theirSecret")]`, [undefined, undefined]],
+  [
+    "by an instance of its class among the globals",
+    `[Workspace.globals.at("handed"), typeof handed]`,
+    [undefined, "undefined"],
+  ],
+  ["by the class that stands in the place of its own", `Object.getOwnPropertyNames(Mine).includes("all")`, false],
   [
     "and what they say of themselves",
     `Workspace.sessions.map((it) => it.info().principal ?? "none").join()`,
@@ -50,7 +73,6 @@ const attempts: [how: string, code: string, gives: unknown][] = [
   ["by a session value that it left in a global", `Session.current.resolve("door")`, undefined],
   ["by unbinding what it bound", `Workspace.unbind("shared")`, undefined],
   ["by binding over it", `Workspace.bind("shared", "mine")`, "mine"],
-  ["by the class registry", `Workspace.classes.keys()`, ["Session", "BindingsView"]],
   ["by its bare names", `[typeof mine, typeof tell]`, ["undefined", "undefined"]],
   ["by what it left on globalThis", `[typeof globalThis.left, typeof left]`, ["undefined", "undefined"]],
   ["by built-ins it has changed", `[[].left, Object.prototype.toString.call(1)]`, [undefined, "[object Number]"]],

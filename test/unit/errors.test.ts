@@ -55,6 +55,7 @@ const met: Record<ErrorKind, string | { never: string }> = {
   capability_denied: "system/modules.test.ts",
   module_not_found: "system/modules.test.ts",
   module_invalid: "system/modules.test.ts",
+  prelude_invalid: "system/preludes.test.ts",
   unsupported: "system/refusals.test.ts",
 }
 

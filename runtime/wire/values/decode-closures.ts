@@ -9,12 +9,11 @@ import {
   mapSet,
   newList,
   prototypeOf,
-  stringSlice,
   withoutPrototype,
 } from "../../../stdlib/intrinsics.ts"
 import { makeBound } from "../../../stdlib/bound-record.ts"
 import type { ValueDecoder } from "./decoder.ts"
-import { Placeholder } from "./described.ts"
+import { Placeholder, shownClassName } from "./described.ts"
 import { closureDepthMax, opEnd, opRef, opRoot, opScope, scopeDepthMax } from "./format.ts"
 import type { Activation, Constructed } from "./hooks.ts"
 
@@ -93,9 +92,7 @@ export function privateLabel(classes: readonly unknown[], index: number, name: s
 
 function standIn(classes: readonly unknown[]): Constructed {
   const given = classes.length > 0 ? classes[classes.length - 1] : undefined
-  const last = typeof given === "string" ? given : "a class"
-  // A class of the realm itself.
-  const name = last[0] === "%" ? stringSlice(last, 1) : last
+  const name = typeof given === "string" ? shownClassName(given) : "a class"
   return { object: new Placeholder(`value with private names of ${name}`, `${name} {}`), set: () => {} }
 }
 

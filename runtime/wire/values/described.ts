@@ -7,6 +7,8 @@ import {
   ObjectPrototype,
   prototypeOf,
   setPrototype,
+  stringIndexOf,
+  stringSlice,
   WeakMapOf,
   weakMapGet,
   weakMapSet,
@@ -31,7 +33,12 @@ const describedNames = new WeakMapOf<object, string>()
  * `value.constructor.name` and Node's inspect name the class.
  */
 export function describedPrototype(className: string): object {
-  return basedOn(className, ObjectPrototype)
+  return basedOn(shownClassName(className), ObjectPrototype)
+}
+
+/** A class as people know it: one of the realm itself and one of a prelude are written with what tells them apart in front. */
+export function shownClassName(className: string): string {
+  return stringSlice(className, className[0] === "%" ? 1 : stringIndexOf(className, ":") + 1)
 }
 
 /** The name of the class a described prototype stands for. */

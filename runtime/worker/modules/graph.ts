@@ -112,7 +112,8 @@ export class ModuleGraph {
 
   import(importer: string, requests: string): string {
     return this.#answer(() => {
-      if (importer === "") this.#refresh()
+      // From the session, or from a prelude.
+      if (!this.#files.has(importer)) this.#refresh()
       const wanted = JSON.parse(requests) as Request[]
       const root = this.#load(() => this.#root(importer, wanted))
       const job = String(++this.#jobs)

@@ -54,7 +54,7 @@ export function wholeProgram(declarations: Record<string, string>, statements = 
   })
 }
 
-export const bareEnvironment: Environment = { id: "env", profile: "standard", ambient: "", locals: [] }
+export const bareEnvironment: Environment = { id: "env", profile: "standard", ambient: "", preludes: [], locals: [] }
 
 /** A session of an engine, with the sets it has seen: what the parent side does, without a process. */
 export class TestSession {

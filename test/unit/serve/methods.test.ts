@@ -157,6 +157,9 @@ function standIn(fails?: ErrorKind): Nacre {
     open: fails === "session_limit" || fails === "profile_conflict" ? act(session) : async () => session,
     session: (id: string) => (id === "ses_a" ? session : undefined),
     sessions: () => [session],
+    preludes: () => [{ name: "p", exports: ["P"], hasImports: false }],
+    loadPrelude: act({ name: "p", exports: ["P"], hasImports: false }),
+    removePrelude: act(true),
     globals: () => ({
       keys: () => ["g"],
       includesKey: () => true,
@@ -228,6 +231,8 @@ const working: Record<string, object> = {
   "globals/at": { name: "g" },
   "globals/bind": { name: "g", value: [1] },
   "globals/unbind": { name: "g" },
+  "preludes/load": { name: "p", source: "export class P {}" },
+  "preludes/remove": { name: "p" },
   resume: { connection: "con_a", received: 3 },
   attach: { session: "ses_a", since: 3 },
   detach: { session: "ses_a" },

@@ -1,6 +1,6 @@
 // One sample of every message of the vocabulary, with every optional field present: what tests of the wire send.
 import { fromHost, fromWorker, toHost, toWorker } from "../../../runtime/wire/schema.ts"
-import type { Checkpoint, Delta, FieldsOf, Vocabulary } from "../../../runtime/wire/schema.ts"
+import type { Checkpoint, Delta, FieldsOf, Vocabulary, Preludes } from "../../../runtime/wire/schema.ts"
 
 type Samples<V extends Vocabulary> = { [K in keyof V]: Required<FieldsOf<V[K]>> }
 
@@ -32,6 +32,22 @@ const error = {
 // A Buffer, as bytes come out of the packer.
 const bytes: Uint8Array = Buffer.from([1, 2, 3])
 
+const samplePreludes: Preludes = {
+  id: 2,
+  list: [
+    {
+      name: "p",
+      source: "export class P {}",
+      digest: "d",
+      file: "prelude:p",
+      importer: "/d/p.ts",
+      exported: ["P"],
+      locals: ["P"],
+      hasImports: false,
+    },
+  ],
+}
+
 export const sampleCheckpoint: Checkpoint = {
   definitions: [definition],
   locals: [{ name: "x", readonly: false }],
@@ -46,6 +62,7 @@ export const sampleCheckpoint: Checkpoint = {
   profile: "standard",
   capabilities: ["print"],
   directory: "/d",
+  preludes: samplePreludes,
 }
 
 const sampleValues = {
@@ -103,6 +120,7 @@ export const toWorkerSamples: Samples<typeof toWorker> = {
       data: [{ name: "d", from: "@1:d", reason: "" }],
     },
     retain: { as: "@val_b", functionsOnly: true },
+    preludes: samplePreludes,
   },
   settle: { evalId: "evl_a", how: "timeout" },
   toolResult: { session: "ses_a", callId: 1, ok: true, bytes, message: "", kind: "" },
