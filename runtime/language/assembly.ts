@@ -545,7 +545,7 @@ export class Assembly {
     return {
       name,
       kind,
-      source: extra?.source ?? lead + this.#source.slice(span.start, span.end),
+      source: lead + this.#source.slice(span.start, span.end),
       span,
       dependencies: [...(transform.definitionReads.get(candidate) ?? [])],
       cells: [...(transform.definitionCells.get(candidate) ?? [])],

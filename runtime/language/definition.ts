@@ -43,8 +43,6 @@ export interface SpecialStatement {
   isCode: boolean
   sourceStart: number
   sourceEnd: number
-  /** All declarations of the name, where there are more than one. */
-  source: string | undefined
 }
 
 /** Top-level statements with the `export` in front taken off. */

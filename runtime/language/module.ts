@@ -4,8 +4,7 @@
 // `let`, `var` and statements are what remains. A definition is code when making it runs nothing of its own (`definition.ts`), and else
 // holds data, which its initialiser makes once.
 import { Assembly } from "./assembly.ts"
-import { declarationDigests } from "./canonical.ts"
-import { prepare } from "./compile.ts"
+import { prepare, tellTexts } from "./compile.ts"
 import { bareStatement, findDefinitions, type DefinitionKind } from "./definition.ts"
 import { invalid, type InvalidSource } from "./parse.ts"
 import { LineTable } from "./positions.ts"
@@ -15,7 +14,7 @@ export interface Declaration {
   key: string
   kind: DefinitionKind
   source: string
-  /** Where its first part stands in the submission. */
+  /** Where its first part stands in the submission, with the comments in front. */
   start: number
   end: number
   line: number
@@ -48,9 +47,9 @@ export function splitModule(source: string, firstLine = 1): Module | InvalidSour
     findDefinitions(program, analysis, special, () => true).candidates.map((it) => [it.name, it.readsWhenMade]),
   )
   const { definitions } = new Assembly(source, prepared, noNames, "module", locate, new Set(), true).unit()
-  const digests = declarationDigests(written)
+  tellTexts(definitions, source, prepared, (offset) => lines.position(offset))
   const byKey = new Map<string, Declaration>()
-  for (const { name: key, kind, source: text, span, dependencies, cells } of definitions) {
+  for (const { name: key, kind, source: text, span, dependencies, cells, digest } of definitions) {
     // An import runs the code of a module: it stays among the statements.
     if (kind === "import") continue
     const { start, end, line, column } = span
@@ -60,10 +59,9 @@ export function splitModule(source: string, firstLine = 1): Module | InvalidSour
     if (before === undefined) {
       const isCode = isCodeDeclaration(kind, leaves, reads)
       const declaration = { key, kind, source: text, start, end, line: line + firstLine - 1, column, reads, isCode }
-      byKey.set(key, { ...declaration, leaves: kind === "const" ? (leaves ?? []) : [], digest: digests.get(key) ?? "" })
+      byKey.set(key, { ...declaration, leaves: kind === "const" ? (leaves ?? []) : [], digest })
       continue
     }
-    before.source += `\n${text}`
     before.reads = [...new Set([...before.reads, ...reads])]
     before.isCode &&= isCodeDeclaration(kind, leaves, reads)
     if (isType(before.kind)) before.kind = kind

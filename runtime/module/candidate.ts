@@ -199,19 +199,21 @@ function refuseRemovals(
       const record = declared.get(user) ?? definitions.get(user)!
       if (!record.dependencies.includes(name)) continue
       keys.add(user)
-      const { file, line, column } = record
-      diagnostics.push({
-        key: user,
-        message: `'${user}' uses '${name}', which the change removes.`,
-        file,
-        line,
-        column,
-      })
+      const message = `'${user}' uses '${name}', which the change removes.`
+      diagnostics.push({ key: user, message, ...placeOf(record) })
     }
   }
   if (keys.size === 0) return undefined
   const message = `${quoted(keys)} still use${keys.size === 1 ? "s" : ""} what the change removes; change or remove them with it.`
   return { kind: "definition_has_dependents", message, diagnostics, keys: [...keys] }
+}
+
+/** Where a definition begins, behind the comments in front of it. */
+function placeOf({ source, file, line, column }: DefinitionRecord): { file: string; line: number; column: number } {
+  const [comments] = /^(?:\s|\/\/.*|\/\*[^]*?\*\/)*/.exec(source)!
+  const lines = comments.split(/\r\n|[\n\r\u2028\u2029]/)
+  const last = lines.at(-1)!.length
+  return { file, line: line + lines.length - 1, column: lines.length === 1 ? column + last : last + 1 }
 }
 
 function isType(kind: string): boolean {

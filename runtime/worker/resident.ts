@@ -815,6 +815,7 @@ export class Resident implements NameTable {
   #definitionsOf({ unit }: Pick<Compiled, "unit">, file: string, firstLine: number): Map<string, Definition> {
     const own = new Map<string, Definition>()
     for (const definition of unit.definitions) {
+      // Of several with one name each has the text of all.
       const { name, kind, source, span, dependencies, cells, readsWhenMade, hasPrivateNames, digest } = definition
       const { module } = definition
       const reads = [...dependencies, ...cells]
@@ -842,7 +843,6 @@ export class Resident implements NameTable {
         record: {
           ...record,
           kind: isType(record.kind) ? kind : record.kind,
-          source: `${record.source}\n${source}`,
           dependencies: [...record.dependencies, ...dependencies],
         },
         reads: [...before.reads, ...reads],
