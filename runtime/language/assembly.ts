@@ -66,6 +66,8 @@ export interface CompiledUnit {
    * (`compileDefinitions` with a table that says so), and demotes those that read the name when they were made.
    */
   replaces: string[]
+  /** Names that stood for a value and are declared as types alone: the values go when the eval ends. */
+  valueless: string[]
   mentionsGlobalThis: boolean
   usesDirectEval: boolean
   assumes: [name: string, kind: NameKind | undefined][]
@@ -262,6 +264,7 @@ export class Assembly {
     const filename = this.#filename
     const original = this.#original
     const locate = this.#locate
+    const valueless = this.#valueless(candidates, transform)
     return {
       valid: true,
       filename,
@@ -276,9 +279,10 @@ export class Assembly {
       captures: [...transform.captures],
       promoted: [...transform.promotions.values()].filter(({ kind }) => kind !== "read").map(({ name }) => name),
       redefines: candidates.map(({ name }) => name).filter((name) => this.#wasDefinition(transform, name)),
-      replaces: [...fresh.declares.map(({ name }) => name), ...this.#importedNames()].filter(
+      replaces: [...fresh.declares.map(({ name }) => name), ...this.#importedNames(), ...valueless].filter(
         (name) => this.#names.kind(name) === "definition",
       ),
+      valueless,
       mentionsGlobalThis: this.#analysis.mentionsGlobalThis,
       usesDirectEval: this.#analysis.usesDirectEval,
       assumes: [...this.#assumes],
@@ -290,6 +294,14 @@ export class Assembly {
         return at < 0 ? undefined : locate(Math.max(0, original(at)))
       },
     }
+  }
+
+  #valueless(candidates: readonly Candidate[], transform: Transform): string[] {
+    const types = candidates.filter(({ kind }) => kind === "type" || kind === "interface").map(({ name }) => name)
+    const declared = new Set(this.#analysis.declared.keys())
+    return [...new Set(types)].filter(
+      (name) => !declared.has(name) && !transform.isOwnDefinition(name) && this.#names.kind(name) !== undefined,
+    )
   }
 
   #siteSource(range: SourceRange, candidates: readonly Candidate[], transform: Transform): SiteSource {

@@ -12,6 +12,8 @@ export interface Candidate {
   /** Declarations that only look different: nothing is made anew for them. */
   readonly rewritten: readonly DefinitionRecord[]
   readonly removed: readonly string[]
+  /** Names that stood for a value and become types: their values go. */
+  readonly valueless: readonly string[]
   /** What has to be compiled: the changed ones, and what must be made between or together with them. */
   readonly make: readonly DefinitionRecord[]
   /** Every definition that depends on a change. */
@@ -88,9 +90,15 @@ export function buildCandidate(
   definitions: Definitions,
   declared: ReadonlyMap<string, DefinitionRecord>,
   remove: readonly string[],
+  isLocal: (name: string) => boolean,
 ): Candidate | Rejection {
   const removed = [...new Set(remove)]
-  const refused = refuseRemovals(definitions, declared, removed)
+  const valueless = [...declared.values()].flatMap(({ name, kind }) => {
+    const before = definitions.get(name)
+    const wasValue = before === undefined ? isLocal(name) : !isType(before.kind)
+    return isType(kind) && wasValue ? [name] : []
+  })
+  const refused = refuseRemovals(definitions, declared, removed, valueless)
   if (refused !== undefined) return refused
   const changed: DefinitionRecord[] = []
   const rewritten: DefinitionRecord[] = []
@@ -118,6 +126,7 @@ export function buildCandidate(
     changed,
     rewritten,
     removed,
+    valueless,
     make: Array.from(make, (name) => declared.get(name) ?? definitions.get(name)!),
     dependents,
   }
@@ -174,6 +183,7 @@ function refuseRemovals(
   definitions: Definitions,
   declared: ReadonlyMap<string, DefinitionRecord>,
   removed: readonly string[],
+  valueless: readonly string[],
 ): Rejection | undefined {
   const unknown = removed.filter((name) => !definitions.has(name))
   if (unknown.length > 0) {
@@ -185,16 +195,12 @@ function refuseRemovals(
     const message = `The change declares ${quoted(both)} and removes it; leave one out.`
     return { kind: "invalid", message, diagnostics: [], keys: both }
   }
-  // A name that becomes a type has no value any more.
-  const valueless = [...declared.values()].filter(({ name, kind }) => {
-    const before = definitions.get(name)
-    return isType(kind) && before !== undefined && !isType(before.kind)
-  })
-  const going = new Set([...removed, ...valueless.map(({ name }) => name)])
+  const going = new Set([...removed, ...valueless])
   const diagnostics: Diagnostic[] = []
   const keys = new Set<string>()
   for (const name of going) {
-    for (const user of definitions.graph.usersOf(name)) {
+    const own = [...declared.values()].filter((it) => it.name !== name && it.dependencies.includes(name))
+    for (const user of new Set([...definitions.graph.usersOf(name), ...own.map((it) => it.name)])) {
       if (removed.includes(user)) continue
       const record = declared.get(user) ?? definitions.get(user)!
       if (!record.dependencies.includes(name)) continue

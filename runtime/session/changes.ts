@@ -284,6 +284,7 @@ export class SessionChanges {
   #build({ id, change, declarations, restores, rewraps }: Omit<Open, "candidate">): Candidate | Rejection {
     const { state } = this.#context
     const { definitions } = state
+    const isLocal = (name: string): boolean => state.locals.has(name)
     if (restores !== undefined) {
       const declared = new Map<string, DefinitionRecord>()
       const remove: string[] = []
@@ -291,7 +292,7 @@ export class SessionChanges {
         if (then === undefined) remove.push(name)
         else declared.set(name, then)
       }
-      return buildCandidate(definitions, declared, remove)
+      return buildCandidate(definitions, declared, remove, isLocal)
     }
     if (rewraps !== undefined) {
       const { name, become } = rewraps
@@ -304,10 +305,10 @@ export class SessionChanges {
         return { kind: "definition_not_found", message, diagnostics: [], keys: [name] }
       }
       const declared = new Map([[name, withWrappers(record, become(record.wrappers ?? []))]])
-      return buildCandidate(definitions, declared, [])
+      return buildCandidate(definitions, declared, [], isLocal)
     }
     const { remove = [], file = id } = change
-    return buildCandidate(definitions, declaredBy(declarations, file, definitions), remove)
+    return buildCandidate(definitions, declaredBy(declarations, file, definitions), remove, isLocal)
   }
 
   /** Publishes a new revision with the definitions of an earlier one. */
@@ -457,7 +458,7 @@ export class SessionChanges {
       const message = `The export does not have the digest that it says; it was changed, or is not whole.`
       return this.#rejected({ kind: "invalid", message, diagnostics: [] })
     }
-    const candidate = buildCandidate(state.definitions, declared, [])
+    const candidate = buildCandidate(state.definitions, declared, [], (name) => state.locals.has(name))
     if (isRejection(candidate)) return this.#rejected(candidate)
     const { declarations } = read
     const parent = state.revision
@@ -523,13 +524,18 @@ export class SessionChanges {
   async #make(open: Open, then: (answer: ChangeAnswer) => void): Promise<{ answer: ChangeAnswer } | Rejection> {
     const { state } = this.#context
     const { candidate, id, change } = open
-    const { removed, dependents } = candidate
+    const { removed, valueless, dependents } = candidate
     const lost = [...dependents].filter((name) => hasChangedData(state, name))
     if (lost.length > 0 && change.onDataLoss !== "rebuild") {
       const message = `${lost.join(", ")} would be made again and lose data that came later; pass onDataLoss: "rebuild" to accept that.`
       return { kind: "data_loss", message, diagnostics: [], keys: lost }
     }
-    const request: ChangeRequest = { stage: "make", id, definitions: [...candidate.make], removed: [...removed] }
+    const request: ChangeRequest = {
+      stage: "make",
+      id,
+      definitions: [...candidate.make],
+      removed: [...removed, ...valueless],
+    }
     const end = await this.#work("", { file: id, line: 1 }, request, ({ answer, commit }) => {
       const isAsItWas = state.commit === commit && state.revision === open.parent
       if (answer !== undefined && answer.problem === undefined && isAsItWas) then(answer)
@@ -548,7 +554,7 @@ export class SessionChanges {
   #publish(open: Open, answer: ChangeAnswer): Committed {
     const { state, id: session } = this.#context
     const { candidate, change, cause, restores } = open
-    const { changed, rewritten, removed, dependents } = candidate
+    const { changed, rewritten, removed, valueless, dependents } = candidate
     const definitions = [...changed, ...rewritten]
     const own = new Set(changed.map(({ name }) => name))
     const facts: Partial<RevisionRecord> = {
@@ -577,7 +583,8 @@ export class SessionChanges {
       }
     }
     const { plain, groups, sources, ephemeral } = answer
-    this.#shell?.follow({ candidate: open.id, definitions, removed: [...removed], plain, groups, sources, ephemeral })
+    const gone = [...removed, ...valueless]
+    this.#shell?.follow({ candidate: open.id, definitions, removed: gone, plain, groups, sources, ephemeral })
     const committed: Committed = { status: "committed", revision: state.revision }
     if (record !== undefined) committed.record = record
     return committed

@@ -238,6 +238,7 @@ export class Resident implements NameTable {
   ): { set: string[]; removed: string[]; definitions: string[] } {
     const { root, message, compiled } = evl
     const own = this.#definitionsOf(compiled!, message.file, message.line)
+    for (const name of compiled!.unit.valueless) this.realm.api.remove(name)
     const finished = this.realm.api.finish(how === "ok" ? "ok" : "threw")
     const [set, removed] = [copyStrings(finished.assigned), copyStrings(finished.removed)]
     const inForce = new Set(copyStrings(finished.definitions))
@@ -266,9 +267,12 @@ export class Resident implements NameTable {
     const { unit } = compiled
     const own = this.#definitionsOf(compiled, evl.message.file, evl.message.line)
     const { folded, apply, rejected } = evl.queue.length === 0 ? noWrites : this.#applyQueue(evl, own, how)
+    const { valueless } = unit
+    for (const name of valueless) api.remove(name)
     const finished = api.finish(how === "ok" ? "ok" : "threw")
     const assigned = copyStrings(finished.assigned)
-    const removed = copyStrings(finished.removed)
+    // A name that became a type is bound to that.
+    const removed = copyStrings(finished.removed).filter((name) => !valueless.includes(name))
     const inForce = new Set(copyStrings(finished.definitions))
 
     const definitions: DefinitionRecord[] = []

@@ -164,7 +164,10 @@ export class NaiveModel {
 
   /** What depends on a change and has a value. */
   #again(wanted: Wanted): ReadonlySet<string> {
-    const found = dependentsOf(this.definitions, [...this.#anew(wanted), ...wanted.removed])
+    // What is a type before and after stands for no value that anything was made of.
+    const isOfValue = (name: string): boolean =>
+      isValue(this.definitions.get(name)) || isValue(wanted.declared.get(name))
+    const found = dependentsOf(this.definitions, [...this.#anew(wanted), ...wanted.removed].filter(isOfValue))
     return new Set([...found].filter((name) => isValue(this.definitions.get(name)) && !wanted.removed.includes(name)))
   }
 
