@@ -469,6 +469,11 @@ export class Environment implements CellOwner {
       const names: string[] = newList()
       for (let index = 0; index < removed.length; index++) arrayPush(names, removed[index]!)
       const run = new Run(unit)
+      // What is made before them must not find what they were.
+      for (let index = 0; index < unit.groups.length; index++) {
+        const own = unit.groups[index]!.names
+        for (let member = 0; member < own.length; member++) unbindCell(this.cell(own[member]!), "dead")
+      }
       for (let index = 0; index < unit.groups.length; index++) {
         const group = unit.groups[index]!
         this.#bindGroup(candidate, group, this.#instances(group, run), data)

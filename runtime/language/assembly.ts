@@ -8,6 +8,7 @@ import {
   bareStatement,
   findDefinitions,
   groupDefinitions,
+  inOrderOfNeed,
   type Candidate,
   type DefinitionKind,
   type Group,
@@ -381,7 +382,9 @@ export class Assembly {
     sources: ReadonlyMap<number, SourceRange>,
   ): void {
     const marker = this.#marker
-    const { members } = group
+    // Those that hold data are reached through their cells, also by the others of their group, which are made with them.
+    const isMixed = group.members.length > 1 && group.members.some(({ name }) => this.#data.has(name))
+    const members = isMixed ? inOrderOfNeed(group.members) : group.members
     const inside = new Set(members.map(({ name }) => name))
     const dependencies = new Set<string>()
     const cells = new Set<string>()
@@ -392,6 +395,7 @@ export class Assembly {
       for (const name of transform.definitionCells.get(member)!) cells.add(name)
     }
     const names = members.map(({ name }) => name)
+    if (isMixed) for (const name of names) cells.add(name)
     const atStart = members.map(
       ({ hoisted, statement }) => hoisted || (!group.isLate && statement < transform.firstRunning),
     )
@@ -407,10 +411,12 @@ export class Assembly {
       const range = sources.get(member.start)
       if (range !== undefined) output.write(closures.root(range, [...transform.definitionRoots.get(member)!]))
     }
-    for (const { lead, start, end } of members) {
+    if (isMixed) for (const { name, hoisted } of members) if (hoisted) output.write(`${marker}${name}.c=${name};`)
+    for (const { name, lead, start, end, hoisted } of members) {
       output.write(lead)
       this.#edits.render(output, start, end)
       output.write("\n")
+      if (isMixed && !hoisted) output.write(`;${marker}${name}.c=${name};`)
     }
     for (const { name, start } of members) {
       const stamp = closures.stampOfDeclared(start, name)

@@ -212,6 +212,35 @@ function isPlainKey(key: Node): boolean {
   )
 }
 
+/**
+ * The members of a group in the order in which they can be made: each after those that it needs at once, whether it reads them itself or calls what reads
+ * them. Where they need each other at once, and otherwise, in the order of the text.
+ */
+export function inOrderOfNeed(members: readonly Candidate[]): Candidate[] {
+  const byName = new Map(members.map((member) => [member.name, member]))
+  const ordered = new Set<Candidate>()
+  const needs = new Map(members.map((member) => [member, neededAtOnce(member, byName)]))
+  while (ordered.size < members.length) {
+    const left = members.filter((member) => !ordered.has(member))
+    const next = left.find((member) => [...needs.get(member)!].every((needed) => ordered.has(needed)))
+    ordered.add(next ?? left[0]!)
+  }
+  return [...ordered]
+}
+
+function neededAtOnce(member: Candidate, byName: ReadonlyMap<string, Candidate>): Set<Candidate> {
+  const found = new Set<Candidate>()
+  const add = ({ references }: Candidate, isCalled: boolean): void => {
+    for (const { name, isCaptured } of references) {
+      const needed = byName.get(name)
+      if (needed !== undefined && needed !== member && (isCalled || !isCaptured)) found.add(needed)
+    }
+  }
+  add(member, false)
+  for (const needed of found) add(needed, true)
+  return found
+}
+
 function bare(expression: Node): Node {
   let node = expression
   for (;;) {

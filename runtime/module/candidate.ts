@@ -73,6 +73,28 @@ export function declaredBy(
   return declared
 }
 
+/** Kinds of definitions that nothing can be put around. */
+export const unwrappable: ReadonlySet<string> = new Set(["type", "interface", "enum", "namespace", "import"])
+
+/** A name with wrappers can only be declared as what they can stay around. */
+export function refuseWrapped(
+  definitions: Definitions,
+  declared: ReadonlyMap<string, DefinitionRecord>,
+): Rejection | undefined {
+  const diagnostics: Diagnostic[] = []
+  for (const record of declared.values()) {
+    const { name, kind } = record
+    const { wrappers = [] } = definitions.get(name) ?? {}
+    if (wrappers.length === 0 || !unwrappable.has(kind)) continue
+    const keys = quoted(wrappers.map(({ key }) => key))
+    const message = `'${name}' has the wrapper${wrappers.length === 1 ? "" : "s"} ${keys}, which cannot be around a ${kind}; unwrap it first.`
+    diagnostics.push({ key: name, message, ...placeOf(record) })
+  }
+  if (diagnostics.length === 0) return undefined
+  const keys = diagnostics.map(({ key }) => key!)
+  return { kind: "definition_has_dependents", message: diagnostics[0]!.message, diagnostics, keys }
+}
+
 /** A definition with these wrappers around it, the innermost first. What a wrapper makes of it is a value. */
 export function withWrappers(record: DefinitionRecord, wrappers: readonly WrapperRecord[]): DefinitionRecord {
   const bare = record.bare ?? { dependencies: record.dependencies, isData: record.isData === true }

@@ -7,7 +7,15 @@
 import { nanoid } from "nanoid"
 import { NacreError } from "../errors.ts"
 import { expectOption, refuseUnknown } from "../options.ts"
-import { buildCandidate, declaredBy, isRejection, touches, withWrappers } from "../module/candidate.ts"
+import {
+  buildCandidate,
+  declaredBy,
+  isRejection,
+  refuseWrapped,
+  touches,
+  unwrappable,
+  withWrappers,
+} from "../module/candidate.ts"
 import type { Candidate, Diagnostic, Rejection } from "../module/candidate.ts"
 import type { RevisionRecord } from "../module/revision.ts"
 import type { ChangeEnd } from "../shell/aside.ts"
@@ -94,9 +102,6 @@ export interface Rejected {
   revision: number
   rejection: Rejection
 }
-
-/** Kinds of definitions that nothing can be put around. */
-const unwrappable: ReadonlySet<string> = new Set(["type", "interface", "enum", "namespace", "import"])
 
 export interface WrapChange extends Pick<Change, "parent" | "principal" | "reason" | "check" | "onDataLoss"> {
   /** The definition. */
@@ -308,7 +313,8 @@ export class SessionChanges {
       return buildCandidate(definitions, declared, [], isLocal)
     }
     const { remove = [], file = id } = change
-    return buildCandidate(definitions, declaredBy(declarations, file, definitions), remove, isLocal)
+    const declared = declaredBy(declarations, file, definitions)
+    return refuseWrapped(definitions, declared) ?? buildCandidate(definitions, declared, remove, isLocal)
   }
 
   /** Publishes a new revision with the definitions of an earlier one. */

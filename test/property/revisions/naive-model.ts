@@ -33,6 +33,8 @@ export interface Wanted {
   readonly declared: ReadonlyMap<string, Definition>
   readonly removed: readonly string[]
   readonly cause: string
+  /** Wrappers stay around what is declared. */
+  readonly keepsWrappers?: boolean
   readonly onDataLoss?: "reject" | "rebuild" | undefined
 }
 
@@ -104,7 +106,16 @@ export class NaiveModel {
   #decide(
     wanted: Wanted,
   ): Exclude<Verdict, { status: "committed" }> | { status: "committed"; values: ReadonlyMap<string, string> } {
-    const { declared, removed, onDataLoss = "reject" } = wanted
+    const { declared, removed, onDataLoss = "reject", keepsWrappers = false } = wanted
+    const unfit = [...declared.values()].filter(
+      ({ name, kind }) => !isWrappable(kind) && (this.definitions.get(name)?.wrappers.length ?? 0) > 0,
+    )
+    if (keepsWrappers && unfit.length > 0) {
+      return rejected(
+        "definition_has_dependents",
+        unfit.map(({ name }) => name),
+      )
+    }
     const unknown = removed.filter((name) => !this.definitions.has(name))
     if (unknown.length > 0) return rejected("definition_not_found", unknown)
     const both = removed.filter((name) => declared.has(name))
@@ -284,6 +295,7 @@ class World {
       if (isValue(definition)) Object.defineProperty(this.#context, name, { get: () => this.value(name) })
     }
     for (const [name, value] of locals) {
+      if (definitions.has(name)) continue
       const get = (): number => {
         if (isMaking) this.#refuse("local_read")
         return value
@@ -325,6 +337,10 @@ function rejected(
 
 export function isValue(definition: Definition | undefined): definition is Definition {
   return definition !== undefined && definition.expression !== ""
+}
+
+export function isWrappable(kind: string): boolean {
+  return kind === "function" || kind === "class" || kind === "const"
 }
 
 /** Whether what it holds is numbers and texts, which are what they were when it was made. */

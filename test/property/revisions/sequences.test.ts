@@ -15,7 +15,7 @@ import { afterAll, expect, test } from "vitest"
 import type { Committed, ExportedRevision, Outcome, Proposed, Rejected, Session, SubmittedChange } from "nacre"
 import { useNacre } from "../../system/nacre-under-test.ts"
 import { codeForms, declare, forms, layoutCount, wrapper, wrapperCount } from "./declarations.ts"
-import { changedBy, isKept, isValue, meaningOf, NaiveModel } from "./naive-model.ts"
+import { isKept, isValue, isWrappable, meaningOf, NaiveModel } from "./naive-model.ts"
 import type { Definition, Verdict, Wanted } from "./naive-model.ts"
 
 const isCi = process.env["CI"] !== undefined
@@ -389,7 +389,7 @@ class Sequence {
   }
 
   #rewrap(own: string, definition: Definition | undefined, become: () => Definition["wrappers"]): Verdict {
-    if (!isValue(definition) || definition.kind === "enum" || definition.kind === "namespace") {
+    if (definition === undefined || !isWrappable(definition.kind)) {
       return { status: "rejected", kinds: new Set(["definition_not_found"]), keys: [own] }
     }
     const declared = new Map([[own, { ...definition, wrappers: become() }]])
@@ -512,7 +512,7 @@ function wantedOf(written: readonly ReturnType<typeof declare>[], removed: reado
       const wrappers = each.expression === "" ? [] : (definitions.get(each.name)?.wrappers ?? [])
       declared.set(each.name, { ...each, wrappers })
     }
-    return { declared, removed, cause: "submit", onDataLoss: losesData ? "rebuild" : "reject" }
+    return { declared, removed, cause: "submit", keepsWrappers: true, onDataLoss: losesData ? "rebuild" : "reject" }
   }
 }
 
