@@ -567,6 +567,18 @@ export class Environment implements CellOwner {
     bindCell(this.cell(name), "readonly", value)
   }
 
+  /** Definitions that one factory makes together with that one, and still provides: they reach it as a variable of that. */
+  madeWith(name: string): string[] {
+    const names: string[] = newList()
+    const group = this.#definitions[name]?.group
+    if (group === undefined) return names
+    for (let index = 0; index < group.names.length; index++) {
+      const other: string = group.names[index]!
+      if (other !== name && this.#definitions[other]?.group === group) arrayPush(names, other)
+    }
+    return names
+  }
+
   #forget(name: string): void {
     if (this.#definitions[name] !== undefined) deleteProperty(this.#definitions, name)
   }

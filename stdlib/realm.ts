@@ -777,6 +777,7 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
       }
     },
     demote: (definition: string) => environment.demote(definition),
+    madeWith: (definition: string) => environment.madeWith(definition),
 
     // Changes
 

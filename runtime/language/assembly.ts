@@ -384,7 +384,8 @@ export class Assembly {
     const marker = this.#marker
     // Those that hold data are reached through their cells, also by the others of their group, which are made with them.
     const isMixed = group.members.length > 1 && group.members.some(({ name }) => this.#data.has(name))
-    const members = isMixed ? inOrderOfNeed(group.members) : group.members
+    // A script's declarations are made in its order, a module's in that of their need.
+    const members = this.#isForced ? inOrderOfNeed(group.members) : group.members
     const inside = new Set(members.map(({ name }) => name))
     const dependencies = new Set<string>()
     const cells = new Set<string>()

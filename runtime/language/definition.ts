@@ -219,11 +219,21 @@ function isPlainKey(key: Node): boolean {
 export function inOrderOfNeed(members: readonly Candidate[]): Candidate[] {
   const byName = new Map(members.map((member) => [member.name, member]))
   const ordered = new Set<Candidate>()
-  const needs = new Map(members.map((member) => [member, neededAtOnce(member, byName)]))
-  while (ordered.size < members.length) {
-    const left = members.filter((member) => !ordered.has(member))
-    const next = left.find((member) => [...needs.get(member)!].every((needed) => ordered.has(needed)))
-    ordered.add(next ?? left[0]!)
+  const begun = new Set<Candidate>()
+  for (const root of members) {
+    const path = begun.has(root) ? [] : [{ member: root, needed: neededAtOnce(root, byName).values() }]
+    begun.add(root)
+    while (path.length > 0) {
+      const { member, needed } = path.at(-1)!
+      const { value: next } = needed.next()
+      if (next === undefined) {
+        ordered.add(member)
+        path.pop()
+      } else if (!begun.has(next)) {
+        begun.add(next)
+        path.push({ member: next, needed: neededAtOnce(next, byName).values() })
+      }
+    }
   }
   return [...ordered]
 }

@@ -211,6 +211,7 @@ export class Resident implements NameTable {
     this.#look(source)
     if (!isNested) this.#stale = this.#staleNext.splice(0)
     if (unit.replaces.length > 0) this.#retarget(unit.replaces)
+    if (unit.redefines.length > 0) this.#separate(unit.redefines)
     const { api } = this.realm
     const none = (this.#noNames ??= this.realm.list<never>([]))
     const { definitions, sources } = unit
@@ -776,6 +777,14 @@ export class Resident implements NameTable {
     this.#remake(kept, replaces)
     // After that, since making definitions counts as given and this as a change of the eval.
     for (const name of this.#stale) api.demote(name)
+  }
+
+  /** What was made together with a definition that is declared again is made by itself, so that it finds the new one. */
+  #separate(redefines: readonly string[]): void {
+    const members = new Set(redefines.flatMap((name) => copyStrings(this.realm.api.madeWith(name))))
+    for (const name of redefines) members.delete(name)
+    const records = Array.from(members, (name) => this.#definitions.get(name)?.record).filter((it) => it !== undefined)
+    this.#remake(keptOf(records), [])
   }
 
   #remake(kept: readonly KeptDefinition[], replaces: readonly string[]): void {

@@ -213,6 +213,11 @@ export class NaiveModel {
 
   /** Whether something that an eval would not make again holds the present value of a name. */
   isHeldByData(name: string): boolean {
+    // What was calculated and wrapped is kept by the session, and made again here.
+    for (const it of this.definitions.values()) {
+      const isMadeAnew = it.wrappers.length > 0 && it.isData
+      if (isMadeAnew && dependentsOf(this.definitions, [name]).has(it.name)) return true
+    }
     const open = [name]
     const seen = new Set(open)
     for (let at = open.pop(); at !== undefined; at = open.pop()) {

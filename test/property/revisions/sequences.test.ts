@@ -249,7 +249,8 @@ class Sequence {
       }
       case "push": {
         const list = this.#pick(each.name, (it) => it.isList && isKept(it))
-        if (!this.#model.kept.has(list)) return
+        const definition = this.#model.definitions.get(list)
+        if (definition?.isList !== true || !isKept(definition)) return
         this.#model.push(list, each.n)
         await this.#eval(`${list}.push(${each.n})`, "ok")
         return
