@@ -33,6 +33,7 @@ import { sessionKey } from "./shell/tool-calls.ts"
 import type { Tool } from "./shell/tool-calls.ts"
 import { Versions } from "./workspace/committed.ts"
 import { WorkspaceGlobals } from "./workspace/globals.ts"
+import type { OnChange } from "./session/code-changes.ts"
 import { Workspace } from "./workspace/workspace.ts"
 
 export interface NacreOptions {
@@ -40,6 +41,8 @@ export interface NacreOptions {
   limits?: Partial<Limits>
   /** Functions that session code may call as `tools.name(…)`. */
   tools?: Record<string, Tool>
+  /** Gives session code the capability to change its own definitions, and is asked each time. Without it: `capability_denied`. */
+  onChange?: OnChange
   /** The profile of sessions that are opened without one; hosts stand ready for it. Default "standard". */
   profile?: Profile
   /** The `directory` of sessions that are opened without one. Default: the working directory. */
@@ -65,6 +68,8 @@ export interface OpenOptions {
   principal?: string
   /** Besides the nacre's own; the same name replaces. */
   tools?: Record<string, Tool>
+  /** Instead of the nacre's own. */
+  onChange?: OnChange
   /** `process`: a host of its own, which no other session's code can take down. */
   isolation?: "shared" | "process"
   /**
@@ -83,6 +88,7 @@ const nacreOptionNames: readonly (keyof NacreOptions)[] = [
   "hosts",
   "limits",
   "tools",
+  "onChange",
   "profile",
   "directory",
   "onEvent",
@@ -95,6 +101,7 @@ const openOptionNames: readonly (keyof OpenOptions)[] = [
   "directory",
   "principal",
   "tools",
+  "onChange",
   "isolation",
   "check",
   "evalTimeoutMs",
@@ -123,6 +130,7 @@ export class Nacre {
   readonly #listener: Listener
   readonly #scheduler: Scheduler
   readonly #tools: ReadonlyMap<string, Tool>
+  readonly #onChange: OnChange | undefined
   readonly #directory: string
   readonly #profile: Profile
   readonly #events: EventLog
@@ -152,6 +160,7 @@ export class Nacre {
     this.hosts = hosts
     this.limits = limits
     this.#tools = checkTools(options.tools)
+    this.#onChange = checkOnChange(options.onChange)
     this.#directory = directoryOf(options.directory)
     this.#profile = checkProfile(options.profile ?? "standard")
     this.#events = new EventLog((error) => {
@@ -196,6 +205,7 @@ export class Nacre {
     const limits = resolveLimits(options.limits)
     // All that the constructor refuses, too: what is opened from here on would keep the process alive.
     checkTools(options.tools)
+    checkOnChange(options.onChange)
     directoryOf(options.directory)
     checkProfile(options.profile ?? "standard")
     const { onEvent } = options
@@ -255,7 +265,8 @@ export class Nacre {
     const name =
       fixed.find((it) => options[it] !== undefined && live.facts[it] !== facts[it]) ??
       (options.isolation !== undefined && live.facts.group !== facts.group ? "isolation" : undefined) ??
-      (options.tools === undefined ? undefined : "tools")
+      (options.tools === undefined ? undefined : "tools") ??
+      (options.onChange === undefined || options.onChange === live.facts.onChange ? undefined : "onChange")
     if (name === undefined) return
     const message = `Session '${live.id}' is open and its ${name} is fixed; leave ${name} out, close the session first, or open another id.`
     throw new NacreError("profile_conflict", message)
@@ -607,6 +618,7 @@ export class Nacre {
       group: isolation === "process" ? ownGroup(workspace, id) : groupOf(workspace, profile),
       principal,
       tools: options.tools === undefined ? this.#tools : new Map([...this.#tools, ...checkTools(options.tools)]),
+      onChange: checkOnChange(options.onChange) ?? this.#onChange,
       // A person at a prompt decides for themselves how long to wait.
       evalTimeoutMs: options.evalTimeoutMs ?? (interactive ? Infinity : this.limits.evalTimeoutMs),
       idleMs: options.idleMs,
@@ -706,6 +718,11 @@ function checkWorkspace(name: unknown): void {
 
 function newSessionId(): string {
   return `ses_${nanoid(16)}`
+}
+
+function checkOnChange(onChange: OnChange | undefined): OnChange | undefined {
+  expectOption(onChange === undefined || typeof onChange === "function", "onChange", "a function", onChange)
+  return onChange
 }
 
 function checkTools(tools: Record<string, Tool> = {}): Map<string, Tool> {

@@ -480,7 +480,9 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
     },
   }
   const ownBindings = new OwnBindings({ bridge, environment, held, encodeWrite })
+  const tools = new RealmTools(bridge, encodeArguments)
   const sessions = makeSessions({
+    tools,
     bridge: shared.bridge,
     asker,
     evalMark: shared.evalMark,
@@ -503,7 +505,6 @@ export function bootRealm(host: HostFunction, profile: string, plan?: IntrinsicP
     singleton: (wanted) => (isOffered(wanted) ? (named[wanted] as object | undefined) : undefined),
     show,
   })
-  const tools = new RealmTools(bridge, encodeArguments)
   name("BindingsView", BindingsView)
   name("addInitializer", addInitializer)
   name("Workspace", workspace.Workspace)

@@ -128,9 +128,13 @@ export const changeNames: readonly (keyof Change)[] = [
 /** Attempts to make a candidate on a state that stands still, before it is given up. */
 const attemptsMax = 8
 
+/** Who makes a change, where it is not the caller of the embedding API. */
+export type Author = Pick<RevisionRecord, "principal" | "onBehalfOf" | "evalId">
+
 interface Open {
   readonly id: string
   readonly change: Change
+  readonly author?: Author
   readonly declarations: readonly ModuleDeclaration[]
   readonly statements: string | undefined
   readonly cause: RevisionRecord["cause"]
@@ -140,6 +144,8 @@ interface Open {
   readonly rewraps?: { name: string; become: (wrappers: readonly WrapperRecord[]) => WrapperRecord[] }
   parent: number
   candidate: Candidate
+  /** What was told of it when it was proposed. */
+  proposed?: Proposed
   /** What it was made of when it was proposed. */
   made?: ChangeAnswer
   /** What a check of the candidate has found. */
@@ -169,8 +175,8 @@ export class SessionChanges {
   }
 
   /** Reads, builds, checks and makes a change. Nothing of it is in force. */
-  async propose(change: Change): Promise<Proposed | Rejected> {
-    const open = await this.#prepare(change, "submit")
+  async propose(change: Change, author?: Author): Promise<Proposed | Rejected> {
+    const open = await this.#prepare(change, "submit", author)
     if ("kind" in open) return this.#rejected(open)
     const { id, candidate, statements, parent } = open
     const wrong = await this.#check(open)
@@ -188,7 +194,20 @@ export class SessionChanges {
     const removed = [...candidate.removed]
     const proposed: Proposed = { status: "proposed", candidate: id, parent, changed, removed, reinstantiated }
     if (statements !== undefined) proposed.statements = statements
+    open.proposed = proposed
     return proposed
+  }
+
+  /** An open candidate: what was asked for, and what came of it when it was proposed. */
+  describe(id: string): { change: Change; proposed: Proposed } {
+    const open = this.#open.get(id)
+    if (open?.proposed === undefined) throw this.#notFound(id)
+    return { change: open.change, proposed: open.proposed }
+  }
+
+  /** Somebody who is asked first has refused it. */
+  vetoed(reason: string): Rejected {
+    return this.#rejected({ kind: "vetoed", message: reason, diagnostics: [] })
   }
 
   /** `propose` and `commit` in one. Without a parent it is meant for whatever stands when its turn comes. */
@@ -237,7 +256,7 @@ export class SessionChanges {
     throw new NacreError("session_busy", message)
   }
 
-  async #prepare(change: Change, cause: RevisionRecord["cause"]): Promise<Open | Rejection> {
+  async #prepare(change: Change, cause: RevisionRecord["cause"], author?: Author): Promise<Open | Rejection> {
     checkChange(change)
     const { state } = this.#context
     this.#checkRoom()
@@ -245,7 +264,8 @@ export class SessionChanges {
     if ("kind" in read) return read
     const parent = change.parent ?? state.revision
     if (parent !== state.revision) return this.#stale(parent)
-    const open: Omit<Open, "candidate"> = { id: `chg_${nanoid(12)}`, change, ...read, cause, parent }
+    const made = { id: `chg_${nanoid(12)}`, change, ...read, cause, parent }
+    const open: Omit<Open, "candidate"> = author === undefined ? made : { ...made, author }
     const candidate = this.#build(open)
     return isRejection(candidate) ? candidate : { ...open, candidate }
   }
@@ -574,6 +594,7 @@ export class SessionChanges {
     if (principal !== undefined) facts.principal = principal
     if (change.reason !== undefined) facts.reason = change.reason
     if (restores !== undefined) facts.restored = restores
+    Object.assign(facts, open.author)
     const record = commitChange(state, { definitions, removed, ...answer }, { session, cause, ...facts })
     open.checked?.adopt()
     if (record !== undefined) {

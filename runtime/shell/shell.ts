@@ -53,6 +53,8 @@ export interface ShellSession {
   readonly updates: RealmUpdate[]
   /** The generation of its workspace's globals; 0 or missing while there never was one. */
   readonly generation?: number
+  /** What its code can call besides tools. */
+  ownCall?(name: string): Tool | undefined
   /** Whether code may run, by its types: what is wrong with it, or `undefined`. */
   checkTypes?(
     evalId: string,
@@ -749,7 +751,8 @@ export class Shell {
   #toolCalls(evalId: string, principal = this.session.principal): ToolCalls {
     const { id, workspace, tools } = this.session
     const { limits, clock } = this.#context
-    return new ToolCalls({ id, workspace, principal, tools }, evalId, limits, clock, (result) => {
+    const ownCall = (name: string): Tool | undefined => this.session.ownCall?.(name)
+    return new ToolCalls({ id, workspace, principal, tools, ownCall }, evalId, limits, clock, (result) => {
       this.session.tenant.worker?.sendToolResult({ session: id, ...result })
     })
   }

@@ -171,7 +171,8 @@ const probe = `JSON.stringify((() => {
       if (depth === 0) return "..."
       return Object.keys(v).sort().map((key) => [key, see(v[key], depth - 1)])
     } catch (error) {
-      return error.name + ": " + error.message
+      // The engine names the class or not by how it came about.
+      return error.name + ": " + error.message.replace(/Class constructor.* cannot/, "Class constructor cannot")
     }
   }
   return [${[...names, ...localNames].map((it) => `typeof ${it} === "undefined" ? "free" : see(${it}, 2)`).join(", ")}]
@@ -243,6 +244,7 @@ class Sequence {
         return this.#import(each)
       case "assign": {
         const { name: local, n: value, throws } = each
+        if (this.#model.isHeldByData(local)) return
         this.#model.locals.set(local, value)
         await this.#eval(`${local} = ${value}${throws ? '; throw new Error("stop")' : ""}`, throws ? "threw" : "ok")
         return
@@ -272,7 +274,7 @@ class Sequence {
       }
       case "shadow": {
         const isHeld = [...this.#model.definitions.values()].some(({ holds }) => holds.includes(each.name))
-        if (!this.#model.definitions.has(each.name) || isHeld) return
+        if (!this.#model.definitions.has(each.name) || isHeld || this.#model.isHeldByData(each.name)) return
         this.#model.declareLocal(each.name, each.n)
         await this.#eval(`let ${each.name} = ${each.n}`, "ok")
         return
