@@ -214,6 +214,11 @@ export const committedOrRejected = {
     optional: true,
     doc: "With `committed`: what it changed. Missing when it says what was there already.",
   },
+  diagnostics: {
+    list: { fields: diagnostic },
+    optional: true,
+    doc: "Of `restoreRevision`: new mistakes in the types of what is in force now, which do not reject it.",
+  },
   rejection: rejectionField,
 } as const satisfies Fields
 

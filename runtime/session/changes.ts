@@ -94,6 +94,11 @@ export interface Committed {
   revision: number
   /** Missing when the change says what was there already. */
   record?: RevisionRecord
+  /**
+   * Of `restoreRevision` and `importRevision`: mistakes in the types of what is in force now that were not there before. They are no ground to reject
+   * what was in force once. Missing where types are not checked, or the checker was not there.
+   */
+  diagnostics?: Diagnostic[]
 }
 
 export interface Rejected {
@@ -245,12 +250,15 @@ export class SessionChanges {
       }
       const wrong = await this.#check(open)
       if (wrong !== undefined) return this.#rejected(wrong)
+      const report = this.#report(open)
       let committed: Committed | undefined
       const made = await this.#make(open, (answer) => {
         committed = this.#publish(open, answer)
       })
       if ("kind" in made) return this.#rejected(made)
-      if (committed !== undefined) return committed
+      if (committed === undefined) continue
+      const diagnostics = await report
+      return diagnostics === undefined ? committed : { ...committed, diagnostics }
     }
     const message = `Session '${this.#context.id}' changed ${attemptsMax} times while the change was made; try again.`
     throw new NacreError("session_busy", message)
@@ -272,10 +280,36 @@ export class SessionChanges {
 
   /** Asks the checker, where types are to be checked; gives what is wrong. */
   async #check(open: Open): Promise<Rejection | undefined> {
-    const { change, cause, candidate, checked } = open
-    // What was in force once, here or elsewhere, comes back as it was.
-    if (checked !== undefined || cause === "restore" || cause === "import") return undefined
-    if ((change.check ?? this.#context.check ?? "types") === "syntax") return undefined
+    if (open.checked !== undefined || isReturn(open) || !this.#isChecked(open)) return undefined
+    const { found, diagnostics } = await this.#mistakes(open)
+    if (diagnostics.length === 0) {
+      open.checked = found
+      return undefined
+    }
+    const keys = [...new Set(diagnostics.flatMap(({ key }) => key ?? []))]
+    return { kind: "check_failed", message: diagnostics[0]!.message, diagnostics, keys }
+  }
+
+  /**
+   * What was in force once, here or elsewhere, comes back as it was, whatever is wrong with it, and without waiting for the checker: this goes on beside
+   * it. `undefined` where types are not looked at, or cannot be.
+   */
+  async #report(open: Open): Promise<Diagnostic[] | undefined> {
+    if (!isReturn(open) || !this.#isChecked(open)) return undefined
+    try {
+      return (await this.#mistakes(open)).diagnostics
+    } catch {
+      // The checker's failure has an event of its own, and is no reason against going back.
+      return undefined
+    }
+  }
+
+  #isChecked({ change }: Open): boolean {
+    return (change.check ?? this.#context.check ?? "types") === "types"
+  }
+
+  async #mistakes(open: Open): Promise<{ found: CheckedSet; diagnostics: Diagnostic[] }> {
+    const { change, candidate } = open
     const { definitions } = this.#context.state
     const { changed, rewritten, removed, dependents } = candidate
     const records = [...changed, ...rewritten]
@@ -286,10 +320,6 @@ export class SessionChanges {
     }
     const { statements = "" } = open
     const found = await this.#context.checks().checkChange({ changed: records, removed, wrapped, statements })
-    if (found.diagnostics.length === 0) {
-      open.checked = found
-      return undefined
-    }
     const { file = open.id, line = 1 } = change
     const diagnostics = found.diagnostics.map(({ key, code, message, start, record }): Diagnostic => {
       const source = record?.source ?? statements
@@ -302,8 +332,7 @@ export class SessionChanges {
       }
       return key === undefined ? { message, code, ...place } : { key, message, code, ...place }
     })
-    const keys = [...new Set(diagnostics.flatMap(({ key }) => key ?? []))]
-    return { kind: "check_failed", message: diagnostics[0]!.message, diagnostics, keys }
+    return { found, diagnostics }
   }
 
   #build({ id, change, declarations, restores, rewraps }: Omit<Open, "candidate">): Candidate | Rejection {
@@ -664,6 +693,11 @@ export class SessionChanges {
   #rejected(rejection: Rejection): Rejected {
     return { status: "rejected", revision: this.#context.state.revision, rejection }
   }
+}
+
+/** What was in force once comes back. */
+function isReturn({ cause }: Open): boolean {
+  return cause === "restore" || cause === "import"
 }
 
 function positionIn(text: string, offset: number): { line: number; column: number } {

@@ -452,7 +452,7 @@ class Sequence {
     const model = this.#model
     const outcome = await this.#session.eval(probe)
     expect(outcome.status, this.#told(outcome)).toBe("ok")
-    expect(JSON.parse(outcome.value!.data as string), this.#told()).toEqual(JSON.parse(model.see(probe)))
+    expect(JSON.parse(outcome.value!.data as string), this.#told()).toEqual(JSON.parse(this.#expected()))
     const history = this.#session.history().map(({ revision, cause, changes, reinstantiated, lostData }) => ({
       revision,
       cause,
@@ -491,6 +491,14 @@ class Sequence {
     expect(meaning, this.#told()).toBe(meanings.get(digest) ?? meaning)
     digests.set(meaning, digest)
     meanings.set(digest, meaning)
+  }
+
+  #expected(): string {
+    try {
+      return this.#model.see(probe)
+    } catch (error) {
+      throw new Error(this.#told("The model cannot be evaluated."), { cause: error })
+    }
   }
 
   #note(kind: string, what: unknown): void {
