@@ -1,12 +1,12 @@
 // A submission read as a module: its declarations, each a definition of the session, and what remains to be run once they are published.
 //
 // `function`, `class`, `enum`, `namespace`, `const` of one name, `type` and `interface` are definitions whatever their initialisers do;
-// `let`, `var` and statements are what remains. A definition is code when making it runs nothing of its own (`definition.ts`), and else
+// `let`, `var` and statements are what remains; a `const` of a pattern is refused. A definition is code when making it runs nothing of its own (`definition.ts`), and else
 // holds data, which its initialiser makes once.
 import { Assembly } from "./assembly.ts"
 import { prepare, tellTexts } from "./compile.ts"
 import { bareStatement, findDefinitions, type DefinitionKind } from "./definition.ts"
-import { invalid, type InvalidSource } from "./parse.ts"
+import { invalid, type InvalidSource, type Program } from "./parse.ts"
 import { LineTable } from "./positions.ts"
 import type { NameTable } from "./transform.ts"
 
@@ -40,6 +40,8 @@ const noNames: NameTable = { kind: () => undefined, isRealmGlobal: () => false }
 export function splitModule(source: string, firstLine = 1): Module | InvalidSource {
   const prepared = prepare(source)
   if (!prepared.valid) return invalid(source, prepared.errors, firstLine)
+  const patterns = constPatterns(prepared.written, prepared.shift)
+  if (patterns.length > 0) return invalid(source, patterns, firstLine)
   const lines = new LineTable(source)
   const locate = (offset: number) => ({ filename: "", ...lines.position(offset) })
   const { program, written, shift, analysis, special } = prepared
@@ -68,6 +70,19 @@ export function splitModule(source: string, firstLine = 1): Module | InvalidSour
   }
   const declarations = [...byKey.values()]
   return { valid: true, declarations, statements: remaining(source, written, shift) }
+}
+
+/** One initialiser for several names is no declaration of any of them: which of them would a redefinition, a wrapper or a removal be about? */
+function constPatterns(program: Program, shift: number): { message: string; start: number; end: number }[] {
+  return program.body.map(bareStatement).flatMap((node) => {
+    if (node.type !== "VariableDeclaration" || node.kind !== "const") return []
+    return node.declarations.flatMap(({ id }) => {
+      if (id.type === "Identifier") return []
+      const message =
+        "A definition has one name: declare the whole and each name by itself, as in `const it = …, a = it.a`; or use `let` for locals"
+      return [{ message, start: id.start - shift, end: id.end - shift }]
+    })
+  })
 }
 
 function isCodeDeclaration(kind: DefinitionKind, leaves: string[] | undefined, reads: readonly string[]): boolean {

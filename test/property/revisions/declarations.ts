@@ -87,6 +87,7 @@ export const forms: Record<string, Form> = {
     source: (own, p, _, n) => `class ${own} extends ${p} { m(k: number): any { return "s" + super.m(k) + ${n} } }`,
     expression: (own, p, _, n) => `({ ${own}: class extends ${p} { m(k) { return "s" + super.m(k) + ${n} } } }).${own}`,
     uses: "p",
+    holds: "p",
   },
   number: {
     kind: "const",
