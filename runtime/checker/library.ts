@@ -21,8 +21,6 @@ export const options: ts.CompilerOptions = {
   allowUnreachableCode: true,
   allowUnusedLabels: true,
   resolveJsonModule: true,
-  // A module is named after its declaration, and `I` and `i` are two.
-  forceConsistentCasingInFileNames: false,
   allowImportingTsExtensions: true,
   declaration: true,
   emitDeclarationOnly: true,
