@@ -14,6 +14,7 @@ export type {
   UnwrapChange,
   WrapChange,
 } from "./session/changes.ts"
+export type { ChangeRequested, ChangeVerdict, OnChange } from "./session/code-changes.ts"
 export type { BindingCall, CandidateEvalOptions, SubmittedChange, ValueCall } from "./session/session.ts"
 export type { Pin, PinInfo, RetainedValue } from "./session/handles.ts"
 export type { Diagnostic, Rejection, RejectionKind } from "./module/candidate.ts"

@@ -40,6 +40,7 @@ import { Versions } from "./workspace/committed.ts"
 import { WorkspaceGlobals } from "./workspace/globals.ts"
 import { noPreludes } from "./workspace/preludes.ts"
 import type { LoadedPrelude, PreludeOptions, Trial } from "./workspace/preludes.ts"
+import type { OnChange } from "./session/code-changes.ts"
 import { Workspace } from "./workspace/workspace.ts"
 
 export interface NacreOptions {
@@ -47,6 +48,8 @@ export interface NacreOptions {
   limits?: Partial<Limits>
   /** Functions that session code may call as `tools.name(…)`. */
   tools?: Record<string, Tool>
+  /** Gives session code the capability to change its own definitions, and is asked each time. Without it: `capability_denied`. */
+  onChange?: OnChange
   /** The profile of sessions that are opened without one; hosts stand ready for it. Default "standard". */
   profile?: ProfileName
   /** Profiles besides `minimal`, `standard` and `full`, by name. */
@@ -83,6 +86,8 @@ export interface OpenOptions {
   principal?: string
   /** Besides the nacre's own; the same name replaces. */
   tools?: Record<string, Tool>
+  /** Instead of the nacre's own. */
+  onChange?: OnChange
   /** `process`: a host of its own, which no other session's code can take down. */
   isolation?: "shared" | "process"
   /**
@@ -101,6 +106,7 @@ const nacreOptionNames: readonly (keyof NacreOptions)[] = [
   "hosts",
   "limits",
   "tools",
+  "onChange",
   "profile",
   "profiles",
   "bubblewrap",
@@ -117,6 +123,7 @@ const openOptionNames: readonly (keyof OpenOptions)[] = [
   "directory",
   "principal",
   "tools",
+  "onChange",
   "isolation",
   "check",
   "evalTimeoutMs",
@@ -153,6 +160,7 @@ export class Nacre {
   readonly #listener: Listener
   readonly #scheduler: Scheduler
   readonly #tools: ReadonlyMap<string, Tool>
+  readonly #onChange: OnChange | undefined
   readonly #directory: string
   readonly #profile: Profile
   readonly #profiles: ReadonlyMap<string, Profile>
@@ -196,6 +204,7 @@ export class Nacre {
     this.hosts = hosts
     this.limits = limits
     this.#tools = checkTools(options.tools)
+    this.#onChange = checkOnChange(options.onChange)
     this.#directory = directoryOf(options.directory)
     this.#profile = profileNamed(profiles, options.profile ?? "standard")
     const { kind: mainKind } = this.#confinements.of(this.#profile)
@@ -251,6 +260,7 @@ export class Nacre {
     const limits = resolveLimits(options.limits)
     // All that the constructor refuses, too: what is opened from here on would keep the process alive.
     checkTools(options.tools)
+    checkOnChange(options.onChange)
     const profiles = resolveProfiles(options.profiles, directoryOf(options.directory))
     profileNamed(profiles, options.profile ?? "standard")
     const { bubblewrap: mode = "auto" } = options
@@ -325,7 +335,8 @@ export class Nacre {
     const name =
       fixed.find((it) => options[it] !== undefined && live.facts[it] !== facts[it]) ??
       (options.isolation !== undefined && live.facts.group !== facts.group ? "isolation" : undefined) ??
-      (options.tools === undefined ? undefined : "tools")
+      (options.tools === undefined ? undefined : "tools") ??
+      (options.onChange === undefined || options.onChange === live.facts.onChange ? undefined : "onChange")
     if (name === undefined) return
     const message = `Session '${live.id}' is open and its ${name} is fixed; leave ${name} out, open it with restart: true, which ends what it is, or open another id.`
     throw new NacreError("profile_conflict", message)
@@ -740,6 +751,7 @@ export class Nacre {
       group: isolation === "process" ? ownGroup(workspace, id) : groupOf(workspace, profile),
       principal,
       tools: grants.has("tools.*") ? tools : new Map([...tools].filter(([name]) => grants.hasTool(name))),
+      onChange: checkOnChange(options.onChange) ?? this.#onChange,
       // A person at a prompt decides for themselves how long to wait.
       evalTimeoutMs: options.evalTimeoutMs ?? (interactive ? Infinity : this.limits.evalTimeoutMs),
       idleMs: options.idleMs,
@@ -843,6 +855,11 @@ function workspaceOption(options: PreludeOptions): string {
 
 function newSessionId(): string {
   return `ses_${nanoid(16)}`
+}
+
+function checkOnChange(onChange: OnChange | undefined): OnChange | undefined {
+  expectOption(onChange === undefined || typeof onChange === "function", "onChange", "a function", onChange)
+  return onChange
 }
 
 function checkTools(tools: Record<string, Tool> = {}): Map<string, Tool> {

@@ -519,6 +519,11 @@ export class Environment implements CellOwner {
       const names: string[] = newList()
       for (let index = 0; index < removed.length; index++) arrayPush(names, removed[index]!)
       const run = new Run(unit)
+      // What is made before them must not find what they were.
+      for (let index = 0; index < unit.groups.length; index++) {
+        const own = unit.groups[index]!.names
+        for (let member = 0; member < own.length; member++) unbindCell(this.cell(own[member]!), "dead")
+      }
       for (let index = 0; index < unit.groups.length; index++) {
         const group = unit.groups[index]!
         this.#bindGroup(candidate, group, this.#instances(group, run), data)
@@ -701,6 +706,18 @@ export class Environment implements CellOwner {
     const { value } = this.#definitions[name]
     this.#forget(name)
     bindCell(this.cell(name), "readonly", value)
+  }
+
+  /** Definitions that one factory makes together with that one, and still provides: they reach it as a variable of that. */
+  madeWith(name: string): string[] {
+    const names: string[] = newList()
+    const group = this.#definitions[name]?.group
+    if (group === undefined) return names
+    for (let index = 0; index < group.names.length; index++) {
+      const other: string = group.names[index]!
+      if (other !== name && this.#definitions[other]?.group === group) arrayPush(names, other)
+    }
+    return names
   }
 
   #forget(name: string): void {

@@ -612,7 +612,9 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
     },
   }
   const ownBindings = new OwnBindings({ bridge, environment, held, encodeWrite })
+  const tools = new RealmTools(bridge, encodeArguments)
   const sessions = makeSessions({
+    tools,
     bridge: shared.bridge,
     asker,
     evalMark: shared.evalMark,
@@ -636,7 +638,6 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
     exports: preludes,
     show,
   })
-  const tools = new RealmTools(bridge, encodeArguments)
   name("BindingsView", BindingsView)
   name("addInitializer", addInitializer)
   name("Workspace", workspace.Workspace)
@@ -868,7 +869,7 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
   }
 
   /** The record of a change to code, or what the name is bound to. */
-  function read(wanted: string): unknown {
+  function changeOrValue(wanted: string): unknown {
     return changes.has(wanted) ? changes.read(wanted) : environment.read(wanted)
   }
 
@@ -1022,6 +1023,7 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
     changeOwner: (change: string) => changes.ownerOf(change),
     holdsBuiltIn: () => holdsBuiltIn,
     demote: (definition: string) => environment.demote(definition),
+    madeWith: (definition: string) => environment.madeWith(definition),
 
     // Changes
 
@@ -1206,7 +1208,7 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
       return environment.finish(run!, how)
     },
     // Primitives other than symbols cross the bridge as they are, without a table: most bindings and results are such.
-    isPrimitive: (wanted: string) => isPlainPrimitive(read(wanted)),
+    isPrimitive: (wanted: string) => isPlainPrimitive(changeOrValue(wanted)),
     primitive: (wanted: string) => environment.read(wanted) as Primitive,
     isResultPrimitive: () => isPlainPrimitive(resultOf(run)),
     resultPrimitive: () => resultOf(run) as Primitive,

@@ -5,6 +5,7 @@
 // kind, what it is known by and how it displays are kept, since they answer for closed sessions too.
 import {
   defineOwn,
+  ErrorOf,
   jsonParse,
   MapOf,
   mapGet,
@@ -23,11 +24,13 @@ import type { Environment } from "./environment.ts"
 import { OtherBindings, refuseCrossSession, textList } from "./other-session.ts"
 import type { OthersServices } from "./other-session.ts"
 import type { OwnBindings } from "./own-bindings.ts"
+import type { RealmTools } from "./tools.ts"
 
 export interface SessionServices extends OthersServices {
   readonly bridge: Bridge
   readonly environment: Environment
   readonly ownBindings: OwnBindings
+  readonly tools: RealmTools
   /** The realm's own session; filled in when the realm is adopted. */
   readonly facts: { id: string; kind: string }
   /** What a name means that is no binding of a session, and no `_`. */
@@ -53,7 +56,7 @@ export interface RealmSessions {
 
 /** Makes the realm's `Session`: a sealed class, the one value of its own session, and values of others. */
 export function makeSessions(services: SessionServices): RealmSessions {
-  const { asker, bridge, facts, environment, ownBindings } = services
+  const { asker, bridge, facts, environment, ownBindings, tools } = services
   const mint = objectFreeze({})
   const handles = new MapOf<string, Session>()
   let idOf: (session: unknown) => string
@@ -137,6 +140,22 @@ export function makeSessions(services: SessionServices): RealmSessions {
       return found === undefined ? services.resolveShared(name)?.value : found.value
     }
 
+    proposeChange(..._change: unknown[]): Promise<unknown> {
+      return callOut(this, "proposeChange", arguments)
+    }
+
+    commitChange(..._candidate: unknown[]): Promise<unknown> {
+      return callOut(this, "commitChange", arguments)
+    }
+
+    abandonChange(..._candidate: unknown[]): Promise<unknown> {
+      return callOut(this, "abandonChange", arguments)
+    }
+
+    history(..._since: unknown[]): Promise<unknown> {
+      return callOut(this, "history", arguments)
+    }
+
     clear(): undefined {
       if (!isOwn(this)) refuseCrossSession("clear")
       ownBindings.clear()
@@ -151,6 +170,12 @@ export function makeSessions(services: SessionServices): RealmSessions {
         throw kindError("session_not_found", `Session '${this.#id}': the session is no longer alive.`)
       }
     }
+  }
+
+  /** What the embedder decides about: its own session's definitions. */
+  function callOut(session: unknown, method: string, args: ArrayLike<unknown>): Promise<unknown> {
+    if (!isOwn(session)) refuseCrossSession(method)
+    return tools.call(`Session.${method}`, `Session.${method}`, args, new ErrorOf())
   }
 
   /** Whether it is this realm's session, which bears no id of its own: a realm is booted before it is anybody's. */

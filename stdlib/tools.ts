@@ -78,28 +78,31 @@ export class RealmTools {
     mapDelete(this.#pending as never, callId)
   }
 
+  /** Calls what the embedder's process has under a name: a tool, or what Nacre has there under a name that no tool has. */
+  call(what: string, name: string, args: ArrayLike<unknown>, site: object): Promise<unknown> {
+    let refusal: unknown
+    const called = new PromiseOf((resolve, reject) => {
+      // An ordinary array for whoever receives it, filled without asking its prototype.
+      const list: unknown[] = []
+      for (let index = 0; index < args.length; index++) putOwn(list, index, args[index])
+      const payload = this.#encode(list, `An argument of ${what}`)
+      const callId = ++this.#last
+      try {
+        this.#bridge.callOutside(`Calling ${what}`, opToolCall, callId, name, payload)
+      } catch (error) {
+        if (descriptorOf(error as object, "kind")?.value !== "outside_call") throw error
+        refusal = error
+        return resolve(undefined)
+      }
+      mapSet(this.#pending, callId, { resolve, reject, site })
+    })
+    // Not as a rejection: while a definition is made nobody waits for one, and its place would be lost.
+    if (refusal !== undefined) throw refusal
+    return called
+  }
+
   #makeTool(name: string): () => Promise<unknown> {
-    const call = (args: ArrayLike<unknown>, site: object): Promise<unknown> => {
-      let refusal: unknown
-      const called = new PromiseOf((resolve, reject) => {
-        // An ordinary array for whoever receives it, filled without asking its prototype.
-        const list: unknown[] = []
-        for (let index = 0; index < args.length; index++) putOwn(list, index, args[index])
-        const payload = this.#encode(list, `An argument of tools.${name}`)
-        const callId = ++this.#last
-        try {
-          this.#bridge.callOutside(`Calling tools.${name}`, opToolCall, callId, name, payload)
-        } catch (error) {
-          if (descriptorOf(error as object, "kind")?.value !== "outside_call") throw error
-          refusal = error
-          return resolve(undefined)
-        }
-        mapSet(this.#pending, callId, { resolve, reject, site })
-      })
-      // Not as a rejection: while a definition is made nobody waits for one, and its place would be lost.
-      if (refusal !== undefined) throw refusal
-      return called
-    }
+    const call = (args: ArrayLike<unknown>, site: object) => this.call(`tools.${name}`, name, args, site)
     const named = {
       [name]() {
         return call(arguments, new ErrorOf())

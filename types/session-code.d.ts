@@ -45,7 +45,81 @@ interface Session {
   resolve(name: string): any
   /** This session only: its bindings go when the eval ends. */
   clear(): undefined
+  /**
+   * This session only, where the embedder gives its code the capability (else `capability_denied`): makes a change of the definitions beside
+   * those in force. A veto of the embedder's is a rejection of kind `vetoed` with the reason as its message.
+   */
+  proposeChange(change: string | ProposedChange): Promise<ChangeProposed | ChangeRejected>
+  /** Puts a candidate in force for the evals that come after this one. With `rebase`, also on another revision, if nothing it rests on was touched. */
+  commitChange(candidate: string, options?: { rebase?: boolean }): Promise<ChangeCommitted | ChangeRejected>
+  /** Forgets a candidate; whether there was one. */
+  abandonChange(candidate: string): Promise<boolean>
+  /** The records of the revisions after `since`, oldest first. */
+  history(since?: number): Promise<RevisionRecord[]>
   toString(): string
+}
+interface ProposedChange {
+  /** Declarations become definitions. */
+  source?: string
+  /** Definitions to take away. */
+  remove?: string[]
+  /** The revision that it is meant for. Default: the present one. */
+  parent?: number
+  reason?: string
+  check?: "types" | "syntax"
+  /** When a definition that must be made again holds other data than its declaration makes. Default "reject". */
+  onDataLoss?: "reject" | "rebuild"
+  /** Name and first line of the source in positions. */
+  file?: string
+  line?: number
+}
+interface ChangeProposed {
+  readonly status: "proposed"
+  readonly candidate: string
+  readonly parent: number
+  readonly changed: string[]
+  readonly removed: string[]
+  readonly reinstantiated: string[]
+  /** What of the source is no declaration; nothing runs it. */
+  readonly statements?: string
+}
+interface ChangeCommitted {
+  readonly status: "committed"
+  readonly revision: number
+  /** Missing when the change says what was there already. */
+  readonly record?: RevisionRecord
+}
+interface ChangeRejected {
+  readonly status: "rejected"
+  /** The revision that stands. */
+  readonly revision: number
+  readonly rejection: {
+    readonly kind: string
+    readonly message: string
+    readonly diagnostics: { key?: string; message: string; file: string; line: number; column: number }[]
+    readonly keys?: string[]
+  }
+}
+interface RevisionRecord {
+  readonly revision: number
+  readonly parent: number
+  readonly cause: string
+  readonly evalId?: string
+  readonly principal?: string
+  readonly onBehalfOf?: string
+  readonly reason?: string
+  readonly changes: {
+    op: "set" | "remove" | "wrap" | "unwrap"
+    key: string
+    kind: string
+    source?: string
+    previousSource?: string
+  }[]
+  readonly reinstantiated: string[]
+  readonly lostData: string[]
+  readonly stale: string[]
+  readonly digest: string
+  readonly at: number
 }
 /** Sessions cannot be constructed. */
 declare const Session: {

@@ -13,6 +13,9 @@ const orderCodes = new Set([2448, 2449, 2450, 2454])
 /** What cannot be assigned is an import here, and something else in the session. */
 const importAssigned = 2632
 
+/** File names that differ only in casing. A module is named after its declaration, and `I` and `i` are two. */
+const casingCodes: ReadonlySet<number> = new Set([1149, 1261])
+
 interface Place {
   key: string | undefined
   start: number
@@ -30,6 +33,7 @@ export function diagnosticsOf(
   const diagnostics: Diagnostic[] = []
   for (const each of found) {
     if (each.start === undefined || (importCodes.has(each.code) && !/["'`]\.\/-/.test(textAt(each, file)))) continue
+    if (casingCodes.has(each.code)) continue
     const isSyntax = each.code < 2000
     if (each.start >= textLength && !isSyntax) continue
     const place = placeIn(file, Math.min(each.start, Math.max(0, textLength - 1)), layout)

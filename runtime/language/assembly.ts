@@ -8,6 +8,7 @@ import {
   bareStatement,
   findDefinitions,
   groupDefinitions,
+  inOrderOfNeed,
   type Candidate,
   type DefinitionKind,
   type Group,
@@ -66,6 +67,8 @@ export interface CompiledUnit {
    * (`compileDefinitions` with a table that says so), and demotes those that read the name when they were made.
    */
   replaces: string[]
+  /** Names that stood for a value and are declared as types alone: the values go when the eval ends. */
+  valueless: string[]
   mentionsGlobalThis: boolean
   usesDirectEval: boolean
   assumes: [name: string, kind: NameKind | undefined][]
@@ -262,6 +265,7 @@ export class Assembly {
     const filename = this.#filename
     const original = this.#original
     const locate = this.#locate
+    const valueless = this.#valueless(candidates, transform)
     return {
       valid: true,
       filename,
@@ -276,9 +280,10 @@ export class Assembly {
       captures: [...transform.captures],
       promoted: [...transform.promotions.values()].filter(({ kind }) => kind !== "read").map(({ name }) => name),
       redefines: candidates.map(({ name }) => name).filter((name) => this.#wasDefinition(transform, name)),
-      replaces: [...fresh.declares.map(({ name }) => name), ...this.#importedNames()].filter(
+      replaces: [...fresh.declares.map(({ name }) => name), ...this.#importedNames(), ...valueless].filter(
         (name) => this.#names.kind(name) === "definition",
       ),
+      valueless,
       mentionsGlobalThis: this.#analysis.mentionsGlobalThis,
       usesDirectEval: this.#analysis.usesDirectEval,
       assumes: [...this.#assumes],
@@ -290,6 +295,14 @@ export class Assembly {
         return at < 0 ? undefined : locate(Math.max(0, original(at)))
       },
     }
+  }
+
+  #valueless(candidates: readonly Candidate[], transform: Transform): string[] {
+    const types = candidates.filter(({ kind }) => kind === "type" || kind === "interface").map(({ name }) => name)
+    const declared = new Set(this.#analysis.declared.keys())
+    return [...new Set(types)].filter(
+      (name) => !declared.has(name) && !transform.isOwnDefinition(name) && this.#names.kind(name) !== undefined,
+    )
   }
 
   #siteSource(range: SourceRange, candidates: readonly Candidate[], transform: Transform): SiteSource {
@@ -369,7 +382,10 @@ export class Assembly {
     sources: ReadonlyMap<number, SourceRange>,
   ): void {
     const marker = this.#marker
-    const { members } = group
+    // Those that hold data are reached through their cells, also by the others of their group, which are made with them.
+    const isMixed = group.members.length > 1 && group.members.some(({ name }) => this.#data.has(name))
+    // A script's declarations are made in its order, a module's in that of their need.
+    const members = this.#isForced ? inOrderOfNeed(group.members) : group.members
     const inside = new Set(members.map(({ name }) => name))
     const dependencies = new Set<string>()
     const cells = new Set<string>()
@@ -380,6 +396,7 @@ export class Assembly {
       for (const name of transform.definitionCells.get(member)!) cells.add(name)
     }
     const names = members.map(({ name }) => name)
+    if (isMixed) for (const name of names) cells.add(name)
     const atStart = members.map(
       ({ hoisted, statement }) => hoisted || (!group.isLate && statement < transform.firstRunning),
     )
@@ -395,10 +412,12 @@ export class Assembly {
       const range = sources.get(member.start)
       if (range !== undefined) output.write(closures.root(range, [...transform.definitionRoots.get(member)!]))
     }
-    for (const { lead, start, end } of members) {
+    if (isMixed) for (const { name, hoisted } of members) if (hoisted) output.write(`${marker}${name}.c=${name};`)
+    for (const { name, lead, start, end, hoisted } of members) {
       output.write(lead)
       this.#edits.render(output, start, end)
       output.write("\n")
+      if (isMixed && !hoisted) output.write(`;${marker}${name}.c=${name};`)
     }
     for (const { name, start } of members) {
       const stamp = closures.stampOfDeclared(start, name)
@@ -545,7 +564,7 @@ export class Assembly {
     return {
       name,
       kind,
-      source: extra?.source ?? lead + this.#source.slice(span.start, span.end),
+      source: lead + this.#source.slice(span.start, span.end),
       span,
       dependencies: [...(transform.definitionReads.get(candidate) ?? [])],
       cells: [...(transform.definitionCells.get(candidate) ?? [])],

@@ -3,16 +3,17 @@
 // `compile` takes a submission, `compileDefinitions` the kept texts of definitions that a fresh realm needs; both parse, analyse, hand what
 // blanking types cannot explain to a transformer, and assemble.
 import { assembleSkeleton, Assembly } from "./assembly.ts"
-import type { CompiledUnit, Place, Prepared, SkeletonUnit } from "./assembly.ts"
+import type { CompiledDefinition, CompiledUnit, Place, Prepared, SkeletonUnit } from "./assembly.ts"
 import { declarationDigests } from "./canonical.ts"
+import { declarationTexts } from "./declaration-texts.ts"
 import type { SiteSource } from "./closures.ts"
 import { desugar } from "./desugar.ts"
 import { bareStatement } from "./definition.ts"
 import type { DefinitionKind } from "./definition.ts"
 import { Edits } from "./edits.ts"
 import { lower } from "./lower.ts"
-import { invalid, parse, type InvalidSource } from "./parse.ts"
-import { LineTable } from "./positions.ts"
+import { invalid, parse, type InvalidSource, type Node } from "./parse.ts"
+import { LineTable, type Position } from "./positions.ts"
 import { analyse } from "./scope.ts"
 import type { NameTable } from "./transform.ts"
 
@@ -37,11 +38,28 @@ export function compile(source: string, names: NameTable, options: CompileOption
     return { filename, line: line + firstLine - 1, column }
   }
   const unit = new Assembly(source, prepared, names, filename, locate, noNames).unit()
-  if (unit.definitions.length > 0) {
-    const digests = declarationDigests(prepared.written)
-    for (const definition of unit.definitions) definition.digest = digests.get(definition.name) ?? definition.digest
-  }
+  if (unit.definitions.length > 0) tellTexts(unit.definitions, source, prepared, locate)
   return unit
+}
+
+/** Puts down of each definition what is kept of it: the text of all its declarations, where that stands, and its digest. */
+export function tellTexts(
+  definitions: readonly CompiledDefinition[],
+  source: string,
+  { written, shift }: Prepared,
+  locate: (offset: number) => Position,
+): void {
+  const digests = declarationDigests(written)
+  const texts = declarationTexts(source, written, shift)
+  for (const definition of definitions) {
+    definition.digest = digests.get(definition.name) ?? definition.digest
+    const text = texts.get(definition.name)
+    if (text === undefined || definition.kind === "import") continue
+    const { start, end } = text
+    const { line, column } = locate(start)
+    definition.source = text.source
+    definition.span = { start, end, line, column }
+  }
 }
 
 const noNames: ReadonlySet<string> = new Set()
@@ -125,8 +143,9 @@ function wrapped(definition: KeptDefinition): Wrapper[] {
   const { name, source, filename, line, column, wrappers = [] } = definition
   if (wrappers.length === 0) return [definition]
   const parsed = parse(source)
-  const statement =
-    parsed.valid && parsed.program.body.length === 1 ? bareStatement(parsed.program.body[0]!) : undefined
+  // Overloads and interfaces of its name say nothing about its value.
+  const valued = parsed.valid ? parsed.program.body.map(bareStatement).filter(isValued) : []
+  const statement = valued.length === 1 ? valued[0] : undefined
   const lines = new LineTable(source)
   const ours = (text: string): Wrapper => ({ source: text, filename, line, column })
   const part = (start: number, end: number): Wrapper => {
@@ -158,6 +177,10 @@ function wrapped(definition: KeptDefinition): Wrapper[] {
     ...inner,
     ours(")".repeat(wrappers.length)),
   ]
+}
+
+function isValued({ type }: Node): boolean {
+  return type !== "TSDeclareFunction" && type !== "TSInterfaceDeclaration" && type !== "TSTypeAliasDeclaration"
 }
 
 /** What makes the functions of a source again in a realm that has never seen it. */

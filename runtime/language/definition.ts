@@ -43,8 +43,6 @@ export interface SpecialStatement {
   isCode: boolean
   sourceStart: number
   sourceEnd: number
-  /** All declarations of the name, where there are more than one. */
-  source: string | undefined
 }
 
 /** Top-level statements with the `export` in front taken off. */
@@ -212,6 +210,45 @@ function isPlainKey(key: Node): boolean {
   return (
     key.type === "MemberExpression" && !key.computed && key.object.type === "Identifier" && key.object.name === "Symbol"
   )
+}
+
+/**
+ * The members of a group in the order in which they can be made: each after those that it needs at once, whether it reads them itself or calls what reads
+ * them. Where they need each other at once, and otherwise, in the order of the text.
+ */
+export function inOrderOfNeed(members: readonly Candidate[]): Candidate[] {
+  const byName = new Map(members.map((member) => [member.name, member]))
+  const ordered = new Set<Candidate>()
+  const begun = new Set<Candidate>()
+  for (const root of members) {
+    const path = begun.has(root) ? [] : [{ member: root, needed: neededAtOnce(root, byName).values() }]
+    begun.add(root)
+    while (path.length > 0) {
+      const { member, needed } = path.at(-1)!
+      const { value: next } = needed.next()
+      if (next === undefined) {
+        ordered.add(member)
+        path.pop()
+      } else if (!begun.has(next)) {
+        begun.add(next)
+        path.push({ member: next, needed: neededAtOnce(next, byName).values() })
+      }
+    }
+  }
+  return [...ordered]
+}
+
+function neededAtOnce(member: Candidate, byName: ReadonlyMap<string, Candidate>): Set<Candidate> {
+  const found = new Set<Candidate>()
+  const add = ({ references }: Candidate, isCalled: boolean): void => {
+    for (const { name, isCaptured } of references) {
+      const needed = byName.get(name)
+      if (needed !== undefined && needed !== member && (isCalled || !isCaptured)) found.add(needed)
+    }
+  }
+  add(member, false)
+  for (const needed of found) add(needed, true)
+  return found
 }
 
 function bare(expression: Node): Node {

@@ -75,7 +75,6 @@ export function lower(
         isCode: parts.every(isCodeDeclaration),
         sourceStart: start,
         sourceEnd: end,
-        source: parts.length > 1 ? source : undefined,
       })
     }
     lowered += lead + code

@@ -1,13 +1,12 @@
 // A submission read as a module: its declarations, each a definition of the session, and what remains to be run once they are published.
 //
 // `function`, `class`, `enum`, `namespace`, `const` of one name, `type` and `interface` are definitions whatever their initialisers do;
-// `let`, `var` and statements are what remains. A definition is code when making it runs nothing of its own (`definition.ts`), and else
+// `let`, `var` and statements are what remains; a `const` of a pattern is refused. A definition is code when making it runs nothing of its own (`definition.ts`), and else
 // holds data, which its initialiser makes once.
 import { Assembly } from "./assembly.ts"
-import { declarationDigests } from "./canonical.ts"
-import { prepare } from "./compile.ts"
+import { prepare, tellTexts } from "./compile.ts"
 import { bareStatement, findDefinitions, type DefinitionKind } from "./definition.ts"
-import { invalid, type InvalidSource } from "./parse.ts"
+import { invalid, type InvalidSource, type Program } from "./parse.ts"
 import { LineTable } from "./positions.ts"
 import type { NameTable } from "./transform.ts"
 
@@ -15,7 +14,7 @@ export interface Declaration {
   key: string
   kind: DefinitionKind
   source: string
-  /** Where its first part stands in the submission. */
+  /** Where its first part stands in the submission, with the comments in front. */
   start: number
   end: number
   line: number
@@ -41,6 +40,8 @@ const noNames: NameTable = { kind: () => undefined, isRealmGlobal: () => false }
 export function splitModule(source: string, firstLine = 1): Module | InvalidSource {
   const prepared = prepare(source)
   if (!prepared.valid) return invalid(source, prepared.errors, firstLine)
+  const patterns = constPatterns(prepared.written, prepared.shift)
+  if (patterns.length > 0) return invalid(source, patterns, firstLine)
   const lines = new LineTable(source)
   const locate = (offset: number) => ({ filename: "", ...lines.position(offset) })
   const { program, written, shift, analysis, special } = prepared
@@ -48,9 +49,9 @@ export function splitModule(source: string, firstLine = 1): Module | InvalidSour
     findDefinitions(program, analysis, special, () => true).candidates.map((it) => [it.name, it.readsWhenMade]),
   )
   const { definitions } = new Assembly(source, prepared, noNames, "module", locate, new Set(), true).unit()
-  const digests = declarationDigests(written)
+  tellTexts(definitions, source, prepared, (offset) => lines.position(offset))
   const byKey = new Map<string, Declaration>()
-  for (const { name: key, kind, source: text, span, dependencies, cells } of definitions) {
+  for (const { name: key, kind, source: text, span, dependencies, cells, digest } of definitions) {
     // An import runs the code of a module: it stays among the statements.
     if (kind === "import") continue
     const { start, end, line, column } = span
@@ -60,16 +61,28 @@ export function splitModule(source: string, firstLine = 1): Module | InvalidSour
     if (before === undefined) {
       const isCode = isCodeDeclaration(kind, leaves, reads)
       const declaration = { key, kind, source: text, start, end, line: line + firstLine - 1, column, reads, isCode }
-      byKey.set(key, { ...declaration, leaves: kind === "const" ? (leaves ?? []) : [], digest: digests.get(key) ?? "" })
+      byKey.set(key, { ...declaration, leaves: kind === "const" ? (leaves ?? []) : [], digest })
       continue
     }
-    before.source += `\n${text}`
     before.reads = [...new Set([...before.reads, ...reads])]
     before.isCode &&= isCodeDeclaration(kind, leaves, reads)
     if (isType(before.kind)) before.kind = kind
   }
   const declarations = [...byKey.values()]
   return { valid: true, declarations, statements: remaining(source, written, shift) }
+}
+
+/** One initialiser for several names is no declaration of any of them: which of them would a redefinition, a wrapper or a removal be about? */
+function constPatterns(program: Program, shift: number): { message: string; start: number; end: number }[] {
+  return program.body.map(bareStatement).flatMap((node) => {
+    if (node.type !== "VariableDeclaration" || node.kind !== "const") return []
+    return node.declarations.flatMap(({ id }) => {
+      if (id.type === "Identifier") return []
+      const message =
+        "A definition has one name: declare the whole and each name by itself, as in `const it = …, a = it.a`; or use `let` for locals"
+      return [{ message, start: id.start - shift, end: id.end - shift }]
+    })
+  })
 }
 
 function isCodeDeclaration(kind: DefinitionKind, leaves: string[] | undefined, reads: readonly string[]): boolean {

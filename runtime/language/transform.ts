@@ -2,7 +2,7 @@
 //
 // | what a name is, where it is used | what stands there |
 // | --- | --- |
-// | a definition, inside a definition | the factory's parameter of the same name: no edit |
+// | a definition, inside a definition that is code | the factory's parameter of the same name: no edit |
 // | a definition or read-only local, at statement level | a `const` of the same name made from its cell at the start: no edit |
 // | a local that no closure captures | a real `let`, written back when the eval ends: no edit |
 // | a name of a fresh realm's global object | itself |
@@ -136,15 +136,17 @@ export class Transform {
     const { name } = reference
     this.mentions.add(name)
     const own = this.#plan.own.get(name)
+    // Data is not made again when an eval declares a name anew: functions in it have to find what the name is then.
+    const isLasting = this.#plan.data.has(candidate.name) && reference.isCaptured && own !== candidate
     if (own !== undefined) {
       this.definitionReads.get(candidate)!.add(name)
-      if (!reference.writes && this.passes(candidate, own)) {
+      if (!reference.writes && !isLasting && this.passes(candidate, own)) {
         if (reference.isCaptured) this.definitionRoots.get(candidate)!.add(name)
         return
       }
     } else if (!this.#analysis.declared.has(name) && this.#names.kind(name) === "definition") {
       this.definitionReads.get(candidate)!.add(name)
-      if (!reference.writes && !this.#needsOwn(name)) {
+      if (!reference.writes && !isLasting && !this.#needsOwn(name)) {
         if (reference.isCaptured) this.definitionRoots.get(candidate)!.add(name)
         return
       }

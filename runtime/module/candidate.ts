@@ -12,6 +12,8 @@ export interface Candidate {
   /** Declarations that only look different: nothing is made anew for them. */
   readonly rewritten: readonly DefinitionRecord[]
   readonly removed: readonly string[]
+  /** Names that stood for a value and become types: their values go. */
+  readonly valueless: readonly string[]
   /** What has to be compiled: the changed ones, and what must be made between or together with them. */
   readonly make: readonly DefinitionRecord[]
   /** Every definition that depends on a change. */
@@ -71,6 +73,28 @@ export function declaredBy(
   return declared
 }
 
+/** Kinds of definitions that nothing can be put around. */
+export const unwrappable: ReadonlySet<string> = new Set(["type", "interface", "enum", "namespace", "import"])
+
+/** A name with wrappers can only be declared as what they can stay around. */
+export function refuseWrapped(
+  definitions: Definitions,
+  declared: ReadonlyMap<string, DefinitionRecord>,
+): Rejection | undefined {
+  const diagnostics: Diagnostic[] = []
+  for (const record of declared.values()) {
+    const { name, kind } = record
+    const { wrappers = [] } = definitions.get(name) ?? {}
+    if (wrappers.length === 0 || !unwrappable.has(kind)) continue
+    const keys = quoted(wrappers.map(({ key }) => key))
+    const message = `'${name}' has the wrapper${wrappers.length === 1 ? "" : "s"} ${keys}, which cannot be around a ${kind}; unwrap it first.`
+    diagnostics.push({ key: name, message, ...placeOf(record) })
+  }
+  if (diagnostics.length === 0) return undefined
+  const keys = diagnostics.map(({ key }) => key!)
+  return { kind: "definition_has_dependents", message: diagnostics[0]!.message, diagnostics, keys }
+}
+
 /** A definition with these wrappers around it, the innermost first. What a wrapper makes of it is a value. */
 export function withWrappers(record: DefinitionRecord, wrappers: readonly WrapperRecord[]): DefinitionRecord {
   const bare = record.bare ?? { dependencies: record.dependencies, isData: record.isData === true }
@@ -88,9 +112,15 @@ export function buildCandidate(
   definitions: Definitions,
   declared: ReadonlyMap<string, DefinitionRecord>,
   remove: readonly string[],
+  isLocal: (name: string) => boolean,
 ): Candidate | Rejection {
   const removed = [...new Set(remove)]
-  const refused = refuseRemovals(definitions, declared, removed)
+  const valueless = [...declared.values()].flatMap(({ name, kind }) => {
+    const before = definitions.get(name)
+    const wasValue = before === undefined ? isLocal(name) : !isType(before.kind)
+    return isType(kind) && wasValue ? [name] : []
+  })
+  const refused = refuseRemovals(definitions, declared, removed, valueless)
   if (refused !== undefined) return refused
   const changed: DefinitionRecord[] = []
   const rewritten: DefinitionRecord[] = []
@@ -118,6 +148,7 @@ export function buildCandidate(
     changed,
     rewritten,
     removed,
+    valueless,
     make: Array.from(make, (name) => declared.get(name) ?? definitions.get(name)!),
     dependents,
   }
@@ -174,6 +205,7 @@ function refuseRemovals(
   definitions: Definitions,
   declared: ReadonlyMap<string, DefinitionRecord>,
   removed: readonly string[],
+  valueless: readonly string[],
 ): Rejection | undefined {
   const unknown = removed.filter((name) => !definitions.has(name))
   if (unknown.length > 0) {
@@ -185,33 +217,31 @@ function refuseRemovals(
     const message = `The change declares ${quoted(both)} and removes it; leave one out.`
     return { kind: "invalid", message, diagnostics: [], keys: both }
   }
-  // A name that becomes a type has no value any more.
-  const valueless = [...declared.values()].filter(({ name, kind }) => {
-    const before = definitions.get(name)
-    return isType(kind) && before !== undefined && !isType(before.kind)
-  })
-  const going = new Set([...removed, ...valueless.map(({ name }) => name)])
+  const going = new Set([...removed, ...valueless])
   const diagnostics: Diagnostic[] = []
   const keys = new Set<string>()
   for (const name of going) {
-    for (const user of definitions.graph.usersOf(name)) {
+    const own = [...declared.values()].filter((it) => it.name !== name && it.dependencies.includes(name))
+    for (const user of new Set([...definitions.graph.usersOf(name), ...own.map((it) => it.name)])) {
       if (removed.includes(user)) continue
       const record = declared.get(user) ?? definitions.get(user)!
       if (!record.dependencies.includes(name)) continue
       keys.add(user)
-      const { file, line, column } = record
-      diagnostics.push({
-        key: user,
-        message: `'${user}' uses '${name}', which the change removes.`,
-        file,
-        line,
-        column,
-      })
+      const message = `'${user}' uses '${name}', which the change removes.`
+      diagnostics.push({ key: user, message, ...placeOf(record) })
     }
   }
   if (keys.size === 0) return undefined
   const message = `${quoted(keys)} still use${keys.size === 1 ? "s" : ""} what the change removes; change or remove them with it.`
   return { kind: "definition_has_dependents", message, diagnostics, keys: [...keys] }
+}
+
+/** Where a definition begins, behind the comments in front of it. */
+function placeOf({ source, file, line, column }: DefinitionRecord): { file: string; line: number; column: number } {
+  const [comments] = /^(?:\s|\/\/.*|\/\*[^]*?\*\/)*/.exec(source)!
+  const lines = comments.split(/\r\n|[\n\r\u2028\u2029]/)
+  const last = lines.at(-1)!.length
+  return { file, line: line + lines.length - 1, column: lines.length === 1 ? column + last : last + 1 }
 }
 
 function isType(kind: string): boolean {

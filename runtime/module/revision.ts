@@ -24,8 +24,12 @@ export interface RevisionRecord {
   /** `restore` names the revision that it equals. */
   cause: "eval" | "submit" | "restore" | "import" | "reset" | "rollback" | "wrap"
   restored?: number
+  /** Of `eval`, and of what session code proposed. */
   evalId?: string
+  /** Who made it. `session:` and its id: the session's own code. */
   principal?: string
+  /** Of a change that session code made: the principal of its eval. */
+  onBehalfOf?: string
   reason?: string
   changes: RevisionChange[]
   /** Definitions that were made again since they depend on a change. */

@@ -171,8 +171,9 @@ export const revisionRecord = {
     doc: "What made it.",
   },
   restored: { type: "integer", optional: true, doc: "Of `restore`: the revision that it equals." },
-  evalId: { type: "string", optional: true, doc: "Of `eval`." },
-  principal: { type: "string", optional: true, doc: "On whose behalf." },
+  evalId: { type: "string", optional: true, doc: "Of `eval`, and of what session code proposed." },
+  principal: { type: "string", optional: true, doc: "Who made it; `session:` and its id is the session's own code." },
+  onBehalfOf: { type: "string", optional: true, doc: "Of a change that session code made: its eval's principal." },
   reason: { type: "string", optional: true, doc: "Why, as the change said." },
   changes: { list: { fields: revisionChange }, doc: "What differs from its parent." },
   reinstantiated: { ...strings, doc: "Definitions that were made again since they depend on a change." },
@@ -223,6 +224,11 @@ export const committedOrRejected = {
     ...strings,
     optional: true,
     doc: "Of `importRevision`: preludes that are not those of the export. The digests differ then.",
+  },
+  diagnostics: {
+    list: { fields: diagnostic },
+    optional: true,
+    doc: "Of `restoreRevision` and `importRevision`: new mistakes in the types of what is in force now, which do not reject it.",
   },
   rejection: rejectionField,
 } as const satisfies Fields

@@ -7,7 +7,15 @@
 import { nanoid } from "nanoid"
 import { NacreError } from "../errors.ts"
 import { expectOption, refuseUnknown } from "../options.ts"
-import { buildCandidate, declaredBy, isRejection, touches, withWrappers } from "../module/candidate.ts"
+import {
+  buildCandidate,
+  declaredBy,
+  isRejection,
+  refuseWrapped,
+  touches,
+  unwrappable,
+  withWrappers,
+} from "../module/candidate.ts"
 import type { Candidate, Diagnostic, Rejection } from "../module/candidate.ts"
 import type { RevisionRecord } from "../module/revision.ts"
 import type { ChangeEnd } from "../shell/aside.ts"
@@ -99,6 +107,11 @@ export interface Committed {
   record?: RevisionRecord
   /** Of `importRevision`: preludes that are not those of the export. The digests differ then. */
   differs?: string[]
+  /**
+   * Of `restoreRevision` and `importRevision`: mistakes in the types of what is in force now that were not there before. They are no ground to reject
+   * what was in force once. Missing where types are not checked, or the checker was not there.
+   */
+  diagnostics?: Diagnostic[]
 }
 
 export interface Rejected {
@@ -107,9 +120,6 @@ export interface Rejected {
   revision: number
   rejection: Rejection
 }
-
-/** Kinds of definitions that nothing can be put around. */
-const unwrappable: ReadonlySet<string> = new Set(["type", "interface", "enum", "namespace", "import"])
 
 export interface WrapChange extends Pick<Change, "parent" | "principal" | "reason" | "check" | "onDataLoss"> {
   /** The definition. */
@@ -136,9 +146,13 @@ export const changeNames: readonly (keyof Change)[] = [
 /** Attempts to make a candidate on a state that stands still, before it is given up. */
 const attemptsMax = 8
 
+/** Who makes a change, where it is not the caller of the embedding API. */
+export type Author = Pick<RevisionRecord, "principal" | "onBehalfOf" | "evalId">
+
 interface Open {
   readonly id: string
   readonly change: Change
+  readonly author?: Author
   readonly declarations: readonly ModuleDeclaration[]
   readonly statements: string | undefined
   readonly cause: RevisionRecord["cause"]
@@ -148,6 +162,8 @@ interface Open {
   readonly rewraps?: { name: string; become: (wrappers: readonly WrapperRecord[]) => WrapperRecord[] }
   parent: number
   candidate: Candidate
+  /** What was told of it when it was proposed. */
+  proposed?: Proposed
   /** What it was made of when it was proposed. */
   made?: ChangeAnswer
   /** What a check of the candidate has found. */
@@ -179,8 +195,8 @@ export class SessionChanges {
   }
 
   /** Reads, builds, checks and makes a change. Nothing of it is in force. */
-  async propose(change: Change): Promise<Proposed | Rejected> {
-    const open = await this.#prepare(change, "submit")
+  async propose(change: Change, author?: Author): Promise<Proposed | Rejected> {
+    const open = await this.#prepare(change, "submit", author)
     if ("kind" in open) return this.#rejected(open)
     const { id, candidate, statements, parent } = open
     const wrong = await this.#check(open)
@@ -198,7 +214,20 @@ export class SessionChanges {
     const removed = [...candidate.removed]
     const proposed: Proposed = { status: "proposed", candidate: id, parent, changed, removed, reinstantiated }
     if (statements !== undefined) proposed.statements = statements
+    open.proposed = proposed
     return proposed
+  }
+
+  /** An open candidate: what was asked for, and what came of it when it was proposed. */
+  describe(id: string): { change: Change; proposed: Proposed } {
+    const open = this.#open.get(id)
+    if (open?.proposed === undefined) throw this.#notFound(id)
+    return { change: open.change, proposed: open.proposed }
+  }
+
+  /** Somebody who is asked first has refused it. */
+  vetoed(reason: string): Rejected {
+    return this.#rejected({ kind: "vetoed", message: reason, diagnostics: [] })
   }
 
   /** `propose` and `commit` in one. Without a parent it is meant for whatever stands when its turn comes. */
@@ -236,18 +265,21 @@ export class SessionChanges {
       }
       const wrong = await this.#check(open)
       if (wrong !== undefined) return this.#rejected(wrong)
+      const report = this.#report(open)
       let committed: Committed | undefined
       const made = await this.#make(open, (answer) => {
         committed = this.#publish(open, answer)
       })
       if ("kind" in made) return this.#rejected(made)
-      if (committed !== undefined) return committed
+      if (committed === undefined) continue
+      const diagnostics = await report
+      return diagnostics === undefined ? committed : { ...committed, diagnostics }
     }
     const message = `Session '${this.#context.id}' changed ${attemptsMax} times while the change was made; try again.`
     throw new NacreError("session_busy", message)
   }
 
-  async #prepare(change: Change, cause: RevisionRecord["cause"]): Promise<Open | Rejection> {
+  async #prepare(change: Change, cause: RevisionRecord["cause"], author?: Author): Promise<Open | Rejection> {
     checkChange(change)
     const { state } = this.#context
     this.#checkRoom()
@@ -255,17 +287,44 @@ export class SessionChanges {
     if ("kind" in read) return read
     const parent = change.parent ?? state.revision
     if (parent !== state.revision) return this.#stale(parent)
-    const open: Omit<Open, "candidate"> = { id: `chg_${nanoid(12)}`, change, ...read, cause, parent }
+    const made = { id: `chg_${nanoid(12)}`, change, ...read, cause, parent }
+    const open: Omit<Open, "candidate"> = author === undefined ? made : { ...made, author }
     const candidate = this.#build(open)
     return isRejection(candidate) ? candidate : { ...open, candidate }
   }
 
   /** Asks the checker, where types are to be checked; gives what is wrong. */
   async #check(open: Open): Promise<Rejection | undefined> {
-    const { change, cause, candidate, checked } = open
-    // What was in force once, here or elsewhere, comes back as it was.
-    if (checked !== undefined || cause === "restore" || cause === "import") return undefined
-    if ((change.check ?? this.#context.check ?? "types") === "syntax") return undefined
+    if (open.checked !== undefined || isReturn(open) || !this.#isChecked(open)) return undefined
+    const { found, diagnostics } = await this.#mistakes(open)
+    if (diagnostics.length === 0) {
+      open.checked = found
+      return undefined
+    }
+    const keys = [...new Set(diagnostics.flatMap(({ key }) => key ?? []))]
+    return { kind: "check_failed", message: diagnostics[0]!.message, diagnostics, keys }
+  }
+
+  /**
+   * What was in force once, here or elsewhere, comes back as it was, whatever is wrong with it, and without waiting for the checker: this goes on beside
+   * it. `undefined` where types are not looked at, or cannot be.
+   */
+  async #report(open: Open): Promise<Diagnostic[] | undefined> {
+    if (!isReturn(open) || !this.#isChecked(open)) return undefined
+    try {
+      return (await this.#mistakes(open)).diagnostics
+    } catch {
+      // The checker's failure has an event of its own, and is no reason against going back.
+      return undefined
+    }
+  }
+
+  #isChecked({ change }: Open): boolean {
+    return (change.check ?? this.#context.check ?? "types") === "types"
+  }
+
+  async #mistakes(open: Open): Promise<{ found: CheckedSet; diagnostics: Diagnostic[] }> {
+    const { change, candidate } = open
     const { definitions } = this.#context.state
     const { changed, rewritten, removed, dependents } = candidate
     const records = [...changed, ...rewritten]
@@ -276,10 +335,6 @@ export class SessionChanges {
     }
     const { statements = "" } = open
     const found = await this.#context.checks().checkChange({ changed: records, removed, wrapped, statements })
-    if (found.diagnostics.length === 0) {
-      open.checked = found
-      return undefined
-    }
     const { file = open.id, line = 1 } = change
     const diagnostics = found.diagnostics.map(({ key, code, message, start, record }): Diagnostic => {
       const source = record?.source ?? statements
@@ -292,13 +347,13 @@ export class SessionChanges {
       }
       return key === undefined ? { message, code, ...place } : { key, message, code, ...place }
     })
-    const keys = [...new Set(diagnostics.flatMap(({ key }) => key ?? []))]
-    return { kind: "check_failed", message: diagnostics[0]!.message, diagnostics, keys }
+    return { found, diagnostics }
   }
 
   #build({ id, change, declarations, restores, rewraps }: Omit<Open, "candidate">): Candidate | Rejection {
     const { state } = this.#context
     const { definitions } = state
+    const isLocal = (name: string): boolean => state.locals.has(name)
     if (restores !== undefined) {
       const declared = new Map<string, DefinitionRecord>()
       const remove: string[] = []
@@ -306,7 +361,7 @@ export class SessionChanges {
         if (then === undefined) remove.push(name)
         else declared.set(name, then)
       }
-      return buildCandidate(definitions, declared, remove)
+      return buildCandidate(definitions, declared, remove, isLocal)
     }
     if (rewraps !== undefined) {
       const { name, become } = rewraps
@@ -319,10 +374,11 @@ export class SessionChanges {
         return { kind: "definition_not_found", message, diagnostics: [], keys: [name] }
       }
       const declared = new Map([[name, withWrappers(record, become(record.wrappers ?? []))]])
-      return buildCandidate(definitions, declared, [])
+      return buildCandidate(definitions, declared, [], isLocal)
     }
     const { remove = [], file = id } = change
-    return buildCandidate(definitions, declaredBy(declarations, file, definitions), remove)
+    const declared = declaredBy(declarations, file, definitions)
+    return refuseWrapped(definitions, declared) ?? buildCandidate(definitions, declared, remove, isLocal)
   }
 
   /** Publishes a new revision with the definitions of an earlier one. */
@@ -479,7 +535,7 @@ export class SessionChanges {
       const message = `The export does not have the digest that it says; it was changed, or is not whole.`
       return this.#rejected({ kind: "invalid", message, diagnostics: [] })
     }
-    const candidate = buildCandidate(state.definitions, declared, [])
+    const candidate = buildCandidate(state.definitions, declared, [], (name) => state.locals.has(name))
     if (isRejection(candidate)) return this.#rejected(candidate)
     const { declarations } = read
     const parent = state.revision
@@ -552,13 +608,18 @@ export class SessionChanges {
   async #make(open: Open, then: (answer: ChangeAnswer) => void): Promise<{ answer: ChangeAnswer } | Rejection> {
     const { state } = this.#context
     const { candidate, id, change } = open
-    const { removed, dependents } = candidate
+    const { removed, valueless, dependents } = candidate
     const lost = [...dependents].filter((name) => hasChangedData(state, name))
     if (lost.length > 0 && change.onDataLoss !== "rebuild") {
       const message = `${lost.join(", ")} would be made again and lose data that came later; pass onDataLoss: "rebuild" to accept that.`
       return { kind: "data_loss", message, diagnostics: [], keys: lost }
     }
-    const request: ChangeRequest = { stage: "make", id, definitions: [...candidate.make], removed: [...removed] }
+    const request: ChangeRequest = {
+      stage: "make",
+      id,
+      definitions: [...candidate.make],
+      removed: [...removed, ...valueless],
+    }
     const end = await this.#work("", { file: id, line: 1 }, request, ({ answer, commit }) => {
       const isAsItWas = state.commit === commit && state.revision === open.parent
       if (answer !== undefined && answer.problem === undefined && isAsItWas) then(answer)
@@ -577,7 +638,7 @@ export class SessionChanges {
   #publish(open: Open, answer: ChangeAnswer): Committed {
     const { state, id: session } = this.#context
     const { candidate, change, cause, restores } = open
-    const { changed, rewritten, removed, dependents } = candidate
+    const { changed, rewritten, removed, valueless, dependents } = candidate
     const definitions = [...changed, ...rewritten]
     const own = new Set(changed.map(({ name }) => name))
     const facts: Partial<RevisionRecord> = {
@@ -591,7 +652,9 @@ export class SessionChanges {
     if (principal !== undefined) facts.principal = principal
     if (change.reason !== undefined) facts.reason = change.reason
     if (restores !== undefined) facts.restored = restores
-    const kept = keepData(state, [...removed, ...answer.made, ...own])
+    Object.assign(facts, open.author)
+    const gone = [...removed, ...valueless]
+    const kept = keepData(state, [...gone, ...answer.made, ...own])
     const record = commitChange(state, { definitions, removed, ...answer }, { session, cause, ...facts })
     open.checked?.adopt()
     if (record !== undefined) {
@@ -608,7 +671,7 @@ export class SessionChanges {
     }
     const { plain, groups, sources, ephemeral } = answer
     const values = { plain, groups, sources, ephemeral }
-    this.#shell?.follow({ candidate: open.id, definitions, removed: [...removed], ...values, kept })
+    this.#shell?.follow({ candidate: open.id, definitions, removed: gone, ...values, kept })
     const committed: Committed = { status: "committed", revision: state.revision }
     if (record !== undefined) committed.record = record
     return committed
@@ -660,6 +723,11 @@ export function checkRevision(id: string, state: SessionState, revision: number)
   if (Number.isSafeInteger(revision) && revision >= 0 && revision <= state.revision) return
   const message = `Session '${id}' has no revision ${revision}; it has 0 to ${state.revision}.`
   throw new NacreError("revision_not_found", message)
+}
+
+/** What was in force once comes back. */
+function isReturn({ cause }: Open): boolean {
+  return cause === "restore" || cause === "import"
 }
 
 function positionIn(text: string, offset: number): { line: number; column: number } {

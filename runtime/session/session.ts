@@ -18,6 +18,8 @@ import type { Preludes, RealmUpdate } from "../wire/schema.ts"
 import { encodeForSession } from "../wire/values/embedder.ts"
 import { SessionBindings } from "./bindings.ts"
 import { SessionChecks } from "./checks.ts"
+import { codeChangeTool } from "./code-changes.ts"
+import type { OnChange } from "./code-changes.ts"
 import type { ErrorRecord, Outcome } from "./outcome.ts"
 import { changeNames, checkRevision, SessionChanges } from "./changes.ts"
 import { Pin, SessionHandles } from "./handles.ts"
@@ -107,6 +109,8 @@ export interface SessionFacts {
   readonly evalTimeoutMs: number | undefined
   readonly idleMs: number | undefined
   readonly graceMs: number | undefined
+  /** Whether its code may change its definitions, and who is asked. */
+  readonly onChange: OnChange | undefined
   /** Of its evals, where they do not say. */
   readonly check: "types" | "syntax" | undefined
 }
@@ -645,6 +649,21 @@ export class Session implements Tenant, ShellSession {
   get revision(): { number: number; digest: string } {
     this.#checkOpen()
     return { number: this.state.revision, digest: digestOf(this.state, this.preludes) }
+  }
+
+  /** Internal: what its code can call besides tools. */
+  ownCall(name: string): Tool | undefined {
+    const { id, workspace } = this
+    return codeChangeTool(
+      {
+        id,
+        workspace,
+        onChange: this.facts.onChange,
+        changes: () => this.#moduleChanges,
+        history: (since) => historySince(this.state, since),
+      },
+      name,
+    )
   }
 
   /** Throws `capability_denied` where the profile has no changes. */

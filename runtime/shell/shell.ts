@@ -66,6 +66,8 @@ export interface ShellSession {
   readonly generation?: number
   /** The preludes of its workspace; missing while there are none. */
   readonly preludes?: Preludes
+  /** What its code can call besides tools. */
+  ownCall?(name: string): Tool | undefined
   /** Whether code may run, by its types: what is wrong with it, or `undefined`. */
   checkTypes?(
     evalId: string,
@@ -823,7 +825,8 @@ export class Shell {
   ): ToolCalls {
     const { id, workspace, tools } = this.session
     const { limits, clock } = this.#context
-    return new ToolCalls({ id, workspace, principal, tools }, evalId, limits, clock, answer)
+    const ownCall = (name: string): Tool | undefined => this.session.ownCall?.(name)
+    return new ToolCalls({ id, workspace, principal, tools, ownCall }, evalId, limits, clock, answer)
   }
 
   #nestedIn({ request }: Running): NestedEvals {

@@ -34,6 +34,8 @@ interface Caller {
   readonly workspace: string
   readonly principal: string | undefined
   readonly tools: ReadonlyMap<string, Tool>
+  /** Calls that are no tools of the embedder's; no tool can have such a name. */
+  ownCall?(name: string): Tool | undefined
 }
 
 /** The session (`sessionKey`) and its eval whose tool call this code runs in: what it awaits, these wait for. */
@@ -109,7 +111,7 @@ export class ToolCalls {
 
   async #invoke(call: ToolCall, signal: AbortSignal): Promise<unknown> {
     const { id, workspace, principal, tools } = this.#caller
-    const tool = tools.get(call.name)
+    const tool = tools.get(call.name) ?? this.#caller.ownCall?.(call.name)
     if (tool === undefined) {
       throw Object.assign(new Error(`Session '${id}' has no tool '${call.name}'.`), { kind: "tool_not_found" })
     }

@@ -261,6 +261,7 @@ export class Resident implements NameTable {
     this.#look(source)
     if (!isNested) this.#stale = this.#staleNext.splice(0)
     if (unit.replaces.length > 0) this.#retarget(unit.replaces)
+    if (unit.redefines.length > 0) this.#separate(unit.redefines)
     const { api } = this.realm
     const none = (this.#noNames ??= this.realm.list<never>([]))
     const { definitions, sources } = unit
@@ -336,6 +337,7 @@ export class Resident implements NameTable {
   ): { set: string[]; removed: string[]; definitions: string[] } {
     const { root, message, compiled } = evl
     const own = this.#definitionsOf(compiled!, message.file, message.line)
+    for (const name of compiled!.unit.valueless) this.realm.api.remove(name)
     const finished = this.realm.api.finish(how === "ok" ? "ok" : "threw")
     const [set, removed] = [copyStrings(finished.assigned), copyStrings(finished.removed)]
     const inForce = new Set(copyStrings(finished.definitions))
@@ -368,12 +370,15 @@ export class Resident implements NameTable {
     let { rejected } = applied
     const { retain } = evl.message
     const retained = how === "ok" && retain !== undefined ? api.retainResult(retain.as, retain.functionsOnly) : ""
+    const { valueless } = unit
+    for (const name of valueless) api.remove(name)
     const finished = api.finish(how === "ok" ? "ok" : "threw")
     const entered = this.#entered
     const undone = entered === undefined ? [] : this.leaveRevision()
     if (undone.length > 0) rejected = [...rejected, ...undone.map((key) => ({ op: "set", key, kind: "stale_parent" }))]
     const assigned = copyStrings(finished.assigned).filter((name) => !undone.includes(name))
-    const removed = copyStrings(finished.removed).filter((name) => !undone.includes(name))
+    // A name that became a type is bound to that.
+    const removed = copyStrings(finished.removed).filter((name) => !undone.includes(name) && !valueless.includes(name))
     const inForce = new Set(copyStrings(finished.definitions))
 
     const definitions: DefinitionRecord[] = []
@@ -943,6 +948,14 @@ export class Resident implements NameTable {
     for (const name of this.#stale) api.demote(name)
   }
 
+  /** What was made together with a definition that is declared again is made by itself, so that it finds the new one. */
+  #separate(redefines: readonly string[]): void {
+    const members = new Set(redefines.flatMap((name) => copyStrings(this.realm.api.madeWith(name))))
+    for (const name of redefines) members.delete(name)
+    const records = Array.from(members, (name) => this.#definitions.get(name)?.record).filter((it) => it !== undefined)
+    this.#remake(keptOf(records), [])
+  }
+
   #remake(kept: readonly KeptDefinition[], replaces: readonly string[]): void {
     if (kept.length === 0) return
     const names: NameTable = {
@@ -989,6 +1002,7 @@ export class Resident implements NameTable {
   #definitionsOf({ unit }: Pick<Compiled, "unit">, file: string, firstLine: number): Map<string, Definition> {
     const own = new Map<string, Definition>()
     for (const definition of unit.definitions) {
+      // Of several with one name each has the text of all.
       const { name, kind, source, span, dependencies, cells, readsWhenMade, hasPrivateNames, digest } = definition
       const { module } = definition
       const reads = [...dependencies, ...cells]
@@ -1016,7 +1030,6 @@ export class Resident implements NameTable {
         record: {
           ...record,
           kind: isType(record.kind) ? kind : record.kind,
-          source: `${record.source}\n${source}`,
           dependencies: [...record.dependencies, ...dependencies],
         },
         reads: [...before.reads, ...reads],

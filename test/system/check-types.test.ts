@@ -1,5 +1,6 @@
 // Types in a session's life: evals that are checked before they run, and what someone who writes is told, while code runs.
 import { expect, test } from "vitest"
+import type { Committed } from "nacre"
 import { refusal, useNacre } from "./nacre-under-test.ts"
 
 const under = useNacre()
@@ -121,4 +122,26 @@ test("wrong use is refused", async () => {
   expect(await refusal(under.open({ check: "some" as never }))).toMatchObject({ kind: "invalid_options" })
   await session.close()
   expect(await refusal(session.complete("a"))).toMatchObject({ kind: "session_not_found" })
+})
+
+test("what comes back is in force whatever its types say now, and the mistakes are told", async () => {
+  const session = await under.open()
+  await session.submit("interface Row { id: number }\nfunction load(): Row { return { id: 1 } }")
+  await session.submit("interface Row { key: string }\nfunction load(): Row { return { key: 'x' } }")
+  await session.submit("function keyOf() { return load().key.length }")
+  const fine = await session.restoreRevision(3)
+  expect(fine).toMatchObject({ status: "committed", diagnostics: [] })
+  // An eval is not checked by default: what it leaves is wrong, and so is the export of it.
+  await session.eval("interface Row { id: number }")
+  const exported = session.exportRevision()
+  const other = await under.open()
+  const imported = await other.importRevision(exported)
+  expect(imported.status).toBe("committed")
+  const { diagnostics = [] } = imported as Committed
+  expect(diagnostics.map(({ key, code, line }) => [key, code, line])).toEqual(
+    expect.arrayContaining([["keyOf", 2339, 1]]),
+  )
+  expect(await other.run("keyOf()")).toBe(1)
+  const unchecked = await under.open({ check: "syntax" })
+  expect(await unchecked.importRevision(exported)).not.toHaveProperty("diagnostics")
 })

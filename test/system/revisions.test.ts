@@ -191,7 +191,7 @@ class Run {
       const exported = JSON.parse(JSON.stringify(this.session.exportRevision(step.import))) as ReturnType<
         Session["exportRevision"]
       >
-      this.session = await it.open({ check: "syntax" })
+      this.session = await it.open({ check: this.session.facts.check ?? "syntax" })
       return this.session.importRevision(exported)
     }
     return this.session.commitChange(this.candidates.get(step.commit!)!, { rebase: step.rebase ?? false })
