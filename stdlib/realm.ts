@@ -1247,7 +1247,7 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
     encode(names: readonly string[]) {
       const entries: { name: string; value: unknown }[] = []
       for (let index = 0; index < names.length; index++) {
-        arrayPush(entries, { name: names[index]!, value: read(names[index]!) })
+        arrayPush(entries, { name: names[index]!, value: changeOrValue(names[index]!) })
       }
       return encodeBindings(entries, bindingHooks)
     },
