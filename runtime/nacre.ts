@@ -430,7 +430,7 @@ export class Nacre {
       this.#checkRunning()
       const profile = hasImports ? profileNamed(this.#profiles, "full") : this.#profile
       const group = groupOf(workspace, profile.name)
-      this.#groupSizes.set(group, (this.#groupSizes.get(group) ?? 0) + 1)
+      this.#joinGroup(group, profile)
       try {
         return await tryPreludes(this.#scheduler, { group, profile, preludes, directory: this.#directory }, this.limits)
       } finally {
@@ -653,8 +653,7 @@ export class Nacre {
     const { id, workspace } = facts
     this.#workspace(workspace).sessions.set(id, session)
     this.#sessionCount += 1
-    this.#groupKinds.set(facts.group, this.#confinements.of(facts.grants).kind)
-    this.#groupSizes.set(facts.group, (this.#groupSizes.get(facts.group) ?? 0) + 1)
+    this.#joinGroup(facts.group, facts.grants)
     // One that is never used expires too.
     if (facts.idleMs !== undefined) this.#active.add(session)
     this.#emit({ type: "session.opened", session: id, workspace })
@@ -761,6 +760,12 @@ export class Nacre {
   }
 
   /** A group's hosts go with its last session, but for those that stand ready for the main workspace. */
+  /** One more session, or trial, that hosts of the group serve. */
+  #joinGroup(group: string, profile: Profile): void {
+    this.#groupKinds.set(group, this.#confinements.of(profile).kind)
+    this.#groupSizes.set(group, (this.#groupSizes.get(group) ?? 0) + 1)
+  }
+
   #leaveGroup(group: string): void {
     const size = (this.#groupSizes.get(group) ?? 0) - 1
     if (size > 0) {

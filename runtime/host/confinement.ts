@@ -4,7 +4,7 @@
 // nothing but the folder of its socket. A profile of the embedder's with capabilities of Node's has a kind of its own. Only `process`, which
 // `full` has, is not confined. Node's permission model is a second fence, not a wall: a thread started with other flags is outside of it
 // (measured on Node 20.20 and 24.22), and it does not know the network. Bubblewrap is a wall, where it works.
-import { accessSync, constants, existsSync, realpathSync } from "node:fs"
+import { accessSync, constants, existsSync, readFileSync, realpathSync } from "node:fs"
 import { delimiter, dirname, join } from "node:path"
 import { tryCommand } from "../child-process.ts"
 import { entryFlags, packagePath } from "../entry.ts"
@@ -83,7 +83,14 @@ export function kindOf(profile: Profile): string {
 /** Nacre's own files, and the packages that are installed beside it or around it. */
 function ownPaths(): string[] {
   const root = realpathSync(packagePath("."))
-  return [root, ...packageFolders(root)]
+  const folders = packageFolders(root)
+  const { dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+    dependencies: Record<string, string>
+  }
+  // The folder or a package in it may be a link, and then what the package needs is found from where it really is.
+  const packages = folders.flatMap((folder) => Object.keys(dependencies).map((name) => join(folder, name)))
+  const real = packages.filter((path) => existsSync(path)).map((path) => realpathSync(path))
+  return [root, ...folders, ...folders.map((folder) => realpathSync(folder)), ...real, ...real.flatMap(packageFolders)]
 }
 
 /** Where packages for code in that folder are: `node_modules` of its parents. */

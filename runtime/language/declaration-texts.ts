@@ -35,9 +35,10 @@ export function declarationTexts(source: string, program: Program, shift: number
     const node = bareStatement(outer)
     const [outerStart, outerEnd] = [outer.start - shift, outer.end - shift]
     const [bareStart, end] = [node.start - shift, node.end - shift]
-    const start = leadingComments(source, gapStart, outerStart)
+    const commentsStart = leadingComments(source, gapStart, outerStart)
     // Without the `export` that may be in between.
-    const comments = source.slice(start, outerStart)
+    const comments = source.slice(commentsStart, outerStart)
+    const start = comments === "" ? bareStart : commentsStart
     const textTo = (to: number): string =>
       outer === node ? source.slice(start, to) : comments + source.slice(bareStart, to)
     gapStart = outerEnd

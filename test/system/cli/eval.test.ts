@@ -125,7 +125,7 @@ describe("wrong use", () => {
 it("--help and --version tell", async () => {
   const help = await nacre(["--help"])
   expect(help.code).toBe(0)
-  expect(help.stdout).toContain("nacre eval [--timeout MS] [--json] (-e CODE | FILE | -)")
+  expect(help.stdout).toContain("nacre eval [--timeout MS] [--json] [--prelude FILE]… (-e CODE | FILE | -)")
   expect((await nacre(["eval", "--help"])).stdout).toContain("nacre eval [--timeout MS]")
   expect((await nacre(["--version"])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
 })
@@ -140,7 +140,7 @@ it("tree prints the supervision tree of a live system", async () => {
       "│  ├─ host-1  pid N",
       "│  └─ host-2  pid N",
       "└─ sessions  one_for_one",
-      "   └─ example  idle",
+      "   └─ example  idle, profile full",
       "",
     ].join("\n"),
   )

@@ -95,6 +95,10 @@ test("runs every method of the table", async () => {
   await ask("globals/list")
   await ask("globals/at", { name: "g" })
   await ask("globals/unbind", { name: "g" })
+  await ask("preludes/load", { name: "shapes", source: "export const side = 6" })
+  expect((await ask("eval", { code: "side * 7" })).value.data).toBe(42)
+  await ask("preludes/list")
+  await ask("preludes/remove", { name: "shapes" })
   const { session } = await ask("sessions/open", { kind: "service" })
   await ask("attach", { session, since: 0 })
   await ask("detach", { session })
@@ -191,6 +195,7 @@ describe("error kinds", () => {
     ["pin_not_found", "releasePin", { pin: "pin_none" }],
     ["value_not_transferable", "resolve", { name: "f" }],
     ["name_conflict", "globals/bind", { name: "Array", value: 1 }],
+    ["prelude_invalid", "preludes/load", { name: "wrong", source: "export const = 1" }],
   ])("%s: %s", async (kind, method, params) => {
     if (kind === "message_too_large") {
       // Its id is in what was not read, so the answer has none and no client can tell whose it is.
@@ -201,6 +206,12 @@ describe("error kinds", () => {
       return
     }
     expectKind(await failureOf(client.connection.sendRequest(method, params)), kind)
+  })
+
+  test("capability_denied", async () => {
+    await client.connection.sendRequest("sessions/open", { session: "bare", profile: "minimal" })
+    const change = { session: "bare", source: "const a = 1" }
+    expectKind(await failureOf(client.connection.sendRequest("submit", change)), "capability_denied")
   })
 
   test("binding_lost", async () => {
@@ -261,6 +272,7 @@ describe("error kinds", () => {
     // A socket, a defect, a machine without memory, a system that cannot start or a workspace of 256 MiB: tests of their own bring these about.
     const elsewhere = [
       "connection_not_found",
+      "host_unavailable",
       "overloaded",
       "session_busy",
       "session_limit",

@@ -446,7 +446,7 @@ describe("nacre serve", () => {
     const shown = /the token is (\S+)/.exec(stderr)![1]!
     const it = new Client(url, { headers: { authorization: `Bearer ${shown}` } })
     await it.ask("initialize")
-    expect((await it.ask("eval", { code: "typeof process.env" })).value.data).toBe("undefined")
+    expect((await it.ask("eval", { code: "process.env" })).error).toMatchObject({ kind: "capability_denied" })
     command.child.kill("SIGTERM")
     expect(await it.closed).toBe(1001)
     expect((await command.ended()).code).toBe(143)
