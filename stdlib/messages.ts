@@ -7,6 +7,7 @@ import { apply, defineProperty, regExpExec, regExpReplace, stringIncludes } from
 
 const calledCell = cellPattern(/\(0 ?, ?\$\$+_([\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*?)\.[vw]\)/gu)
 const bareCell = cellPattern(/\$\$+_([\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*?)\.[vwic]\b/gu)
+const typeofCell = cellPattern(/\$\$+_([\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*?)\.t\b/gu)
 const importHook = cellPattern(/\$\$+_0\.load/g)
 
 /** What stands between two marks of ours in the text of a function (`runtime/language/closures.ts`); the last one may end with the function. Inside there may be others. */
@@ -16,7 +17,7 @@ const madeFunction = cellPattern(/\$\$+_3g?\(\.\.\.\)/g)
 /** The text of a function as the session wrote it, but for types. */
 export function cleanSource(text: string): string {
   if (!stringIncludes(text, "$$_")) return text
-  return cleanText(regExpReplace(inserted, text, ""))
+  return cleanText(regExpReplace(typeofCell, regExpReplace(inserted, text, ""), "typeof $1"))
 }
 
 /** A pattern that works whatever session code did to `RegExp.prototype`. */
@@ -36,7 +37,9 @@ function cellPattern(pattern: RegExp): RegExp {
 /** A text of the engine's with the names that the user wrote. */
 export function cleanText(text: string): string {
   if (!stringIncludes(text, "$$_")) return text
-  const named = regExpReplace(bareCell, regExpReplace(calledCell, text, "$1"), "$1")
+  const called = regExpReplace(calledCell, text, "$1")
+  // The engine puts unary operators in parentheses.
+  const named = regExpReplace(typeofCell, regExpReplace(bareCell, called, "$1"), "(typeof $1)")
   return regExpReplace(madeFunction, regExpReplace(importHook, named, "import"), "(intermediate value)")
 }
 
