@@ -208,12 +208,6 @@ describe("error kinds", () => {
     expectKind(await failureOf(client.connection.sendRequest(method, params)), kind)
   })
 
-  test("capability_denied", async () => {
-    await client.connection.sendRequest("sessions/open", { session: "bare", profile: "minimal" })
-    const change = { session: "bare", source: "const a = 1" }
-    expectKind(await failureOf(client.connection.sendRequest("submit", change)), "capability_denied")
-  })
-
   test("binding_lost", async () => {
     await client.connection.sendRequest("eval", { code: "process.kill?.(0); for (;;) {}", timeoutMs: 50 })
     expectKind(await failureOf(client.connection.sendRequest("resolve", { name: "gone" })), "binding_lost")
@@ -269,8 +263,9 @@ describe("error kinds", () => {
 
   test("covers what a client of this program can bring about", () => {
     const declared = new Set(Object.values(methods).flatMap((row) => row.fails))
-    // A socket, a defect, a machine without memory, a system that cannot start or a workspace of 256 MiB: tests of their own bring these about.
+    // A socket, a server with a lesser profile, a defect, a machine without memory, a system that cannot start or a workspace of 256 MiB: tests of their own bring these about.
     const elsewhere = [
+      "capability_denied",
       "connection_not_found",
       "host_unavailable",
       "overloaded",
