@@ -148,7 +148,8 @@ function commonJsText(
 }
 
 test(`${graphCount} random graphs of modules are the same in Node and in a session`, async () => {
-  const seed = Number(process.env["NACRE_SEED"] ?? Date.now() % 1_000_000_000)
+  // One that is always the same: what another one finds is looked at by a person, since Node itself is not always right.
+  const seed = Number(process.env["NACRE_SEED"] ?? 1)
   const graphs: Graph[] = [...fc.sample(graph, { numRuns: graphCount, seed }), thrower]
   const cases = Object.fromEntries(graphs.map((each, at) => [`g${at}`, filesOf(each)]))
   const { root, remove } = writeCases(cases)
