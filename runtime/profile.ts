@@ -133,8 +133,9 @@ function customProfile(name: string, options: unknown, directory: string): Profi
 
 function paths(name: string, given: readonly string[], directory: string): string[] {
   const areTexts =
-    Array.isArray(given) && given.every((it) => typeof it === "string" && it !== "" && !it.includes("\0"))
-  expectOption(areTexts, name, "a list of paths", given)
+    Array.isArray(given) && given.every((it) => typeof it === "string" && it !== "" && !/[\0,*]/.test(it))
+  // Node takes a comma for the end of a path and an asterisk for any text.
+  expectOption(areTexts, name, "a list of paths without commas and asterisks", given)
   return given.map((path) => resolve(directory, path))
 }
 

@@ -67,9 +67,9 @@ export function capabilityFor(name: string): string | undefined {
   if (name === "console" || name === "Transcript") return "print"
   if (name === "tools") return "tools.*"
   if (name === "require" || name === "Buffer") return "import"
-  if (isListed(timerNames, name)) return "timers"
-  if (isListed(webNames, name)) return "web"
-  return isListed(netNames, name) ? "net" : undefined
+  if (isAmong(timerNames, name)) return "timers"
+  if (isAmong(webNames, name)) return "web"
+  return isAmong(netNames, name) ? "net" : undefined
 }
 
 export class Capabilities {
@@ -120,7 +120,7 @@ export function denialText(what: string, capability: string, profile: string): s
   return `${what} needs the capability '${capability}', which profile '${profile}' does not have.`
 }
 
-function isListed(names: readonly string[], name: string): boolean {
+function isAmong(names: readonly string[], name: string): boolean {
   for (let index = 0; index < names.length; index++) if (names[index] === name) return true
   return false
 }

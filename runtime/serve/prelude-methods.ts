@@ -1,4 +1,5 @@
 // The methods about a workspace's preludes.
+import { NacreError } from "../errors.ts"
 import { method } from "./method.ts"
 
 const preludeName = { type: "string", min: 1, max: 64 } as const
@@ -7,6 +8,14 @@ const loaded = {
   exports: { list: { type: "string" }, doc: "Names that sessions see, of values and of types." },
   hasImports: { type: "boolean", doc: "It imports modules: only sessions of profile full have it." },
 } as const
+
+/** Sessions of every profile evaluate a prelude, so who may not use the most powerful one loads none. */
+function expectMayChangeAll(connection: { mayUse(profile: string): boolean }): void {
+  if (connection.mayUse("full")) return
+  const message =
+    "Preludes run in every session of the workspace, also in those of profile full, which this server does not let its clients use; the embedder can load one."
+  throw new NacreError("capability_denied", message)
+}
 
 export const preludeMethods = {
   "preludes/list": method({
@@ -25,7 +34,7 @@ export const preludeMethods = {
   }),
 
   "preludes/load": method({
-    doc: "Loads a prelude into the workspace, or one in the place of that of the same name: what it exports is known in every session of the workspace by bare name, from its next eval on. One that fails changes nothing.",
+    doc: "Loads a prelude into the workspace, or one in the place of that of the same name: what it exports is known in every session of the workspace by bare name, from its next eval on. One that fails changes nothing. For connections that may use profile `full`, since sessions of every profile evaluate it.",
     params: {
       name: { ...preludeName, doc: "Letters, digits, dots, dashes and underscores." },
       source: { type: "string", doc: "Its text, as TypeScript." },
@@ -36,20 +45,22 @@ export const preludeMethods = {
     isBarrier: true,
     handle: async ({ name, source }, { nacre, connection }) => {
       const { workspace } = connection
-      const prelude = await nacre.loadPrelude({ name, source, workspace, imports: connection.mayUse("full") })
+      expectMayChangeAll(connection)
+      const prelude = await nacre.loadPrelude({ name, source, workspace })
       return { ...prelude, exports: [...prelude.exports] }
     },
   }),
 
   "preludes/remove": method({
-    doc: "Takes a prelude out of the workspace; instances of its classes stay what they are.",
+    doc: "Takes a prelude out of the workspace; instances of its classes stay what they are. For connections that may use profile `full`.",
     params: { name: { ...preludeName, doc: "Its name." } },
     result: { fields: { removed: { type: "boolean", doc: "False when there is none of that name." } } },
-    fails: ["prelude_invalid", "host_unavailable"],
+    fails: ["prelude_invalid", "capability_denied", "host_unavailable"],
     needs: "nacre",
     isBarrier: true,
-    handle: async ({ name }, { nacre, connection }) => ({
-      removed: await nacre.removePrelude(name, connection.workspace),
-    }),
+    handle: async ({ name }, { nacre, connection }) => {
+      expectMayChangeAll(connection)
+      return { removed: await nacre.removePrelude(name, connection.workspace) }
+    },
   }),
 }

@@ -154,10 +154,13 @@ export class PreludeStore {
       )
     }
     const length = others.reduce((sum, it) => sum + it.source.length, source.length)
-    if (length <= textMax) return
-    const message = `With prelude '${name}' the workspace's preludes have ${length} characters; the limit is ${textMax}. Put what is large into modules that a prelude imports.`
-    throw new NacreError("source_too_large", message)
+    if (length > textMax) throw tooLarge(name, length)
   }
+}
+
+function tooLarge(name: string, length: number): NacreError {
+  const message = `With prelude '${name}' the workspace's preludes have ${length} characters; the limit is ${textMax}. Put what is large into modules that a prelude imports.`
+  return new NacreError("source_too_large", message)
 }
 
 async function readPreludeOf(
@@ -179,6 +182,8 @@ async function readPreludeOf(
     throw new NacreError("invalid_options", message)
   }
   const source = given ?? (await textOf(path!))
+  // Before it is parsed: that takes as long as the text is, and this process waits.
+  if (source.length > textMax) throw tooLarge(name, source.length)
   const shown = path ?? `prelude:${name}`
   // The parser behind it is native: only a process that reads preludes loads it.
   const [{ readPrelude }, { renderProblem }] = await Promise.all([
