@@ -489,6 +489,7 @@ const table = {
     needs: "nacre",
     handle: async ({ session: id }, { connection, nacre }) => {
       const session = id === undefined ? connection.ownSession : nacre.session(id, connection.workspace)
+      connection.admitProfile(session?.profile)
       await session?.close()
       return { closed: session !== undefined }
     },
