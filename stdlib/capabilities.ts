@@ -3,7 +3,7 @@
 // A profile is a name and a list of these. What it does not list does not exist in its realms: `typeof` such a name is "undefined", and
 // reading it throws a ReferenceError of kind `capability_denied` that says what is missing. What reaches beyond the realm is decided
 // again outside of it, by the embedder's process or by the host's.
-import { objectFreeze, putOwn, ReferenceErrorOfRealm, stringIncludes } from "./intrinsics.ts"
+import { objectFreeze, putOwn, ReferenceErrorOfRealm, stringIncludes, isListed } from "./intrinsics.ts"
 import { kindError } from "./bridge.ts"
 
 /** `tools.NAME` stands for one tool, and is a capability too. */
@@ -67,9 +67,9 @@ export function capabilityFor(name: string): string | undefined {
   if (name === "console" || name === "Transcript") return "print"
   if (name === "tools") return "tools.*"
   if (name === "require" || name === "Buffer") return "import"
-  if (isAmong(timerNames, name)) return "timers"
-  if (isAmong(webNames, name)) return "web"
-  return isAmong(netNames, name) ? "net" : undefined
+  if (isListed(timerNames, name)) return "timers"
+  if (isListed(webNames, name)) return "web"
+  return isListed(netNames, name) ? "net" : undefined
 }
 
 export class Capabilities {
@@ -118,9 +118,4 @@ export class Capabilities {
 /** The words of every refusal, in a realm or outside. */
 export function denialText(what: string, capability: string, profile: string): string {
   return `${what} needs the capability '${capability}', which profile '${profile}' does not have.`
-}
-
-function isAmong(names: readonly string[], name: string): boolean {
-  for (let index = 0; index < names.length; index++) if (names[index] === name) return true
-  return false
 }

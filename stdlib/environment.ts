@@ -51,6 +51,7 @@ import {
   setAdd,
   setDelete,
   setEach,
+  isListed,
 } from "./intrinsics.ts"
 
 /** One factory of a unit: definitions that need each other are made together. */
@@ -498,13 +499,7 @@ export class Environment implements CellOwner {
     removed: readonly string[],
     guarded: readonly string[],
   ): Candidate {
-    const candidate: Candidate = {
-      cells: newList(),
-      made: newList(),
-      definitions: newList(),
-      before: newList(),
-      redefinitions: newList(),
-    }
+    const candidate = emptyCandidate()
     this.#redefinitions = newList()
     // What code of an ended eval has assigned since is none of the change's, and is not taken back with it.
     this.#settle()
@@ -556,7 +551,7 @@ export class Environment implements CellOwner {
       this.#noteDefinition(candidate, name)
       arrayPush(candidate.made, name)
       this.#redefine(name, this.readAtStart(name)?.value, values[member])
-      if (includes(data, name)) this.setLocal(name, values[member], true)
+      if (isListed(data, name)) this.setLocal(name, values[member], true)
       else this.#define({ name, kind: group.kinds[member]!, value: values[member], group })
     }
   }
@@ -603,13 +598,7 @@ export class Environment implements CellOwner {
     unit: Unit,
     { removed, data, from, reasons, plain, plainValues }: Record<DifferenceLists, readonly string[]> & PlainValues,
   ): EnteredRevision {
-    const candidate: Candidate = {
-      cells: newList(),
-      made: newList(),
-      definitions: newList(),
-      before: newList(),
-      redefinitions: newList(),
-    }
+    const candidate = emptyCandidate()
     this.#settle()
     const names: string[] = newList()
     for (let index = 0; index < data.length; index++) {
@@ -1129,6 +1118,10 @@ class SeenGroups {
   }
 }
 
+function emptyCandidate(): Candidate {
+  return { cells: newList(), made: newList(), definitions: newList(), before: newList(), redefinitions: newList() }
+}
+
 function noteGroup(index: GroupIndex, names: readonly string[], group: UnitGroup): void {
   for (let at = 0; at < names.length; at++) setAdd((index[names[at]!] ??= new SetOf<UnitGroup>()), group)
 }
@@ -1143,11 +1136,6 @@ function dropGroup(index: GroupIndex, names: readonly string[], group: UnitGroup
 /** No identifier begins so; `own-bindings.ts` refuses to write one. */
 function isUnnamed(name: string): boolean {
   return name[0] === unnamedMark
-}
-
-function includes(names: readonly string[], name: string): boolean {
-  for (let index = 0; index < names.length; index++) if (names[index] === name) return true
-  return false
 }
 
 function isBoundState(state: CellState): state is "local" | "readonly" | "definition" | "import" {

@@ -231,6 +231,12 @@ export function newList<T>(): T[] {
   return list
 }
 
+/** Whether a list has a text, without a method that session code could have changed. */
+export function isListed(names: readonly string[], name: string): boolean {
+  for (let index = 0; index < names.length; index++) if (names[index] === name) return true
+  return false
+}
+
 /** The same object, cut from `Object.prototype`, so that a missing key is missing whatever user code put there. */
 export function withoutPrototype<T extends object>(object: T): T {
   setPrototype(object, null)

@@ -8,7 +8,7 @@ import { kindError } from "./bridge.ts"
 import type { FreeValue } from "./cell.ts"
 import { classRecord } from "./classes.ts"
 import type { Environment, Unit } from "./environment.ts"
-import { descriptorOf, newList, ownKeysOf, stringIndexOf, stringSlice } from "./intrinsics.ts"
+import { descriptorOf, newList, ownKeysOf, stringIndexOf, stringSlice, isListed } from "./intrinsics.ts"
 import type { Redefinition } from "./moves.ts"
 
 export interface PreludeServices {
@@ -191,15 +191,10 @@ export class RealmPreludes {
 }
 
 function isDeclared({ lexical, vars, groups, imports }: Unit, name: string): boolean {
-  if (includesName(lexical, name) || includesName(vars, name)) return true
-  for (let index = 0; index < groups.length; index++) if (includesName(groups[index]!.names, name)) return true
+  if (isListed(lexical, name) || isListed(vars, name)) return true
+  for (let index = 0; index < groups.length; index++) if (isListed(groups[index]!.names, name)) return true
   if (imports === undefined) return false
-  for (let index = 0; index < imports.length; index++) if (includesName(imports[index]!.names, name)) return true
-  return false
-}
-
-function includesName(names: readonly string[], name: string): boolean {
-  for (let index = 0; index < names.length; index++) if (names[index] === name) return true
+  for (let index = 0; index < imports.length; index++) if (isListed(imports[index]!.names, name)) return true
   return false
 }
 

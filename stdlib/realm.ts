@@ -91,6 +91,8 @@ interface Instance {
   made: readonly CodeObject[] | undefined
 }
 
+const nothingMade: readonly CodeObject[] = newList()
+
 interface Member {
   readonly definition: string
   readonly of: object
@@ -819,6 +821,27 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
     for (let index = 0; index < names.length; index++) privateNames[names[index]!] = have[index]!
   }
 
+  /** Puts definitions in force for a while: `enter` makes them. Gives what making them threw; nothing has changed then. */
+  function entering(
+    unit: Unit,
+    names: readonly string[],
+    privates: readonly boolean[],
+    sourceList: readonly Primitive[],
+    enter: (before: readonly boolean[]) => void,
+  ): string | undefined {
+    const before: boolean[] = newList()
+    for (let index = 0; index < names.length; index++) before[index] = privateNames[names[index]!] === true
+    notePrivateNames(names, privates)
+    adoptSources(unit.sites, sourceList)
+    try {
+      enter(before)
+    } catch (error) {
+      notePrivateNames(names, before)
+      return describeOther(error)
+    }
+    return undefined
+  }
+
   /** Notes what is not as it was made: of these definitions, and of the built-ins when `withBuiltIns`. */
   function noteChanges(names: readonly string[], withBuiltIns: boolean, globals: readonly string[] | undefined) {
     const isAsked: Record<string, boolean> = { __proto__: null } as never
@@ -838,30 +861,28 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
     })
   }
 
+  /** What a definition's objects were made with; none for what is no object. */
+  function madeOf(definition: string): readonly CodeObject[] {
+    const value = readNamed(definition)
+    if ((typeof value !== "object" || value === null) && typeof value !== "function") return nothingMade
+    return weakMapGet(instances, value)?.made ?? nothingMade
+  }
+
   /** Those of the definitions whose objects are not as they were made. */
   function changedDefinitions(names: readonly string[]): string[] {
     const changed: string[] = newList()
     for (let at = 0; at < names.length; at++) {
-      const value = readNamed(names[at]!)
-      if ((typeof value !== "object" || value === null) && typeof value !== "function") continue
-      const list = weakMapGet(instances, value)?.made ?? []
-      for (let index = 0; index < list.length; index++) {
-        const { object, made } = list[index]!
-        if (isAsMade(object, made)) continue
-        changed[changed.length] = names[at]!
-        break
-      }
+      const list = madeOf(names[at]!)
+      let isChanged = false
+      for (let index = 0; index < list.length; index++) isChanged ||= !isAsMade(list[index]!.object, list[index]!.made)
+      if (isChanged) changed[changed.length] = names[at]!
     }
     return changed
   }
 
   function noteDefinitionChanges(definition: string): void {
-    const kind = environment.kindOf(definition)
-    if (kind !== "definition") return
-    const value = environment.read(definition)
-    if ((typeof value !== "object" || value === null) && typeof value !== "function") return
-    const list = weakMapGet(instances, value)?.made
-    if (list === undefined) return
+    if (environment.kindOf(definition) !== "definition") return
+    const list = madeOf(definition)
     for (let index = 0; index < list.length; index++) {
       const { object, made } = list[index]!
       if (!isAsMade(object, made)) changes.compare(object, wayTo(list, index), definition, made)
@@ -1037,17 +1058,9 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
       removed: readonly string[],
       guarded: readonly string[],
     ): string | undefined {
-      const before: boolean[] = newList()
-      for (let index = 0; index < names.length; index++) before[index] = privateNames[names[index]!] === true
-      notePrivateNames(names, privates)
-      adoptSources(unit.sites, sourceList)
-      try {
+      return entering(unit, names, privates, sourceList, (before) => {
         entered = { candidate: environment.enterCandidate(unit, data, removed, guarded), names, privates, before }
-      } catch (error) {
-        notePrivateNames(names, before)
-        return describeOther(error)
-      }
-      return undefined
+      })
     },
     /** What has been made, dependents included. */
     candidateNames: () => entered!.candidate.made,
@@ -1078,18 +1091,10 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
       plain: readonly string[],
       plainValues: readonly Primitive[],
     ): string | undefined {
-      const before: boolean[] = newList()
-      for (let index = 0; index < names.length; index++) before[index] = privateNames[names[index]!] === true
-      notePrivateNames(names, privates)
-      adoptSources(unit.sites, sourceList)
-      try {
+      return entering(unit, names, privates, sourceList, (before) => {
         const given = { removed, data, from, reasons, plain, plainValues }
         enteredRevision = { revision: environment.enterRevision(unit, given), names, before }
-      } catch (error) {
-        notePrivateNames(names, before)
-        return describeOther(error)
-      }
-      return undefined
+      })
     },
     /** The present revision again. Gives the names that code has changed meanwhile, or put data on: that is gone with the earlier one. */
     leaveRevision(): string[] {

@@ -3,7 +3,7 @@
 // Globals live in the embedder's process. Here each name has a slot: the value as it was at a generation of the workspace. While the
 // generation has not moved the slot answers by itself; when it has, the next use of the name asks. A write returns when every host of the
 // workspace has the new generation, so nobody reads an older value after that. Nothing of a global is ever kept in a session.
-import { jsonStringify, MapOf, mapGet, mapSet, newList, objectFreeze } from "./intrinsics.ts"
+import { jsonStringify, MapOf, mapGet, mapSet, newList, objectFreeze, isListed } from "./intrinsics.ts"
 import { kindError, opGeneration } from "./bridge.ts"
 import type { Bridge } from "./bridge.ts"
 import { mintView } from "./bindings-view.ts"
@@ -199,9 +199,4 @@ export function makeWorkspace(services: WorkspaceServices): RealmWorkspace {
     toString: () => "Transcript",
   })
   return { Workspace, Transcript, globals, globalsView, classesView }
-}
-
-function isListed(names: readonly string[], name: string): boolean {
-  for (let index = 0; index < names.length; index++) if (names[index] === name) return true
-  return false
 }

@@ -30,7 +30,7 @@ export interface AsideHandlers {
 /** Sends `message`, which has a checkpoint, to whatever worker of the session's group has room; calls `onEnd` once. */
 export function runAside(
   scheduler: Scheduler,
-  { group, session }: Tenant,
+  { group, session }: Pick<Tenant, "group" | "session">,
   message: EvalRequest,
   timeoutMs: number | undefined,
   onEnd: (end: AsideEnd) => void,

@@ -24,16 +24,6 @@ export function tryPreludes(
   const state = new SessionState()
   state.preludes = preludes
   const id = `prl_${nanoid(12)}`
-  const tenant = {
-    session: id,
-    group,
-    worker: undefined,
-    commit: -1,
-    holdsEphemerals: false,
-    apart: 0,
-    usedAt: 0,
-    onRealmLost: () => {},
-  }
   const message = {
     seq: 0,
     session: id,
@@ -54,15 +44,21 @@ export function tryPreludes(
     change: { stage: "preludes" as const, id, definitions: [], removed: [] },
   }
   return new Promise((resolve, reject) => {
-    runAside(scheduler, tenant, message, limits.changeTimeoutMs, ({ status, because, error, answer }) => {
-      if (status === "ok") return resolve(error ?? answer?.problem)
-      if (status === "timeout") {
-        const ms = limits.changeTimeoutMs
-        const text = `The prelude was not loaded within ${ms} ms: it computes, or what it imports waits, for too long; raise limits.changeTimeoutMs, or do that in a function.`
-        return reject(new NacreError("prelude_invalid", text))
-      }
-      const text = `The prelude could not be tried, since its host ended (${because ?? status}); load it again.`
-      reject(new NacreError("host_unavailable", text))
-    })
+    runAside(
+      scheduler,
+      { session: id, group },
+      message,
+      limits.changeTimeoutMs,
+      ({ status, because, error, answer }) => {
+        if (status === "ok") return resolve(error ?? answer?.problem)
+        if (status === "timeout") {
+          const ms = limits.changeTimeoutMs
+          const text = `The prelude was not loaded within ${ms} ms: it computes, or what it imports waits, for too long; raise limits.changeTimeoutMs, or do that in a function.`
+          return reject(new NacreError("prelude_invalid", text))
+        }
+        const text = `The prelude could not be tried, since its host ended (${because ?? status}); load it again.`
+        reject(new NacreError("host_unavailable", text))
+      },
+    )
   })
 }

@@ -5,32 +5,13 @@
 // object. What a fresh realm has is asked of the engine, once.
 import { inspect } from "node:util"
 import { createContext, constants } from "node:vm"
+import { timerNames, webNames } from "../../stdlib/capabilities.ts"
 import { NacreError } from "../errors.ts"
 
 const singletons = ["Workspace", "Transcript", "tools"]
 const registry = ["Session", "BindingsView"]
 /** What Nacre adds to a realm's global object (`stdlib/globals.ts`). */
-const added = [
-  "console",
-  "setTimeout",
-  "setInterval",
-  "setImmediate",
-  "clearTimeout",
-  "clearInterval",
-  "clearImmediate",
-  "queueMicrotask",
-  "structuredClone",
-  "performance",
-  "crypto",
-  "process",
-  "URL",
-  "URLSearchParams",
-  "TextEncoder",
-  "TextDecoder",
-  "AbortController",
-  "AbortSignal",
-  "SuppressedError",
-]
+const added = ["console", ...timerNames, ...webNames, "SuppressedError"]
 const reserved =
   "arguments async await break case catch class const continue debugger default delete do else enum eval export extends false finally for function if implements import in instanceof interface let new null package private protected public return static super switch this throw true try typeof undefined var void while with yield"
 

@@ -23,8 +23,6 @@ export interface PreludeOptions {
   file?: string
   /** Default "main". */
   workspace?: string
-  /** False: one that imports modules, which runs with all that profile `full` has, is refused as `capability_denied`. Default true. */
-  imports?: boolean
 }
 
 export interface LoadedPrelude {
@@ -40,7 +38,7 @@ export type Trial = (preludes: Preludes, hasImports: boolean) => Promise<ErrorRe
 
 export const noPreludes: Preludes = { id: 0, list: [] }
 
-const preludeNames: readonly (keyof PreludeOptions)[] = ["name", "source", "file", "workspace", "imports"]
+const preludeNames: readonly (keyof PreludeOptions)[] = ["name", "source", "file", "workspace"]
 /** Of one workspace; and characters of all its preludes together, which travel whenever a realm is built. */
 const preludesMax = 100
 const textMax = 2 * 1024 * 1024
@@ -171,8 +169,6 @@ async function readPreludeOf(
   const { source: given, file } = options
   expectOption(given === undefined || typeof given === "string", "source", "the text of a prelude", given)
   expectOption(file === undefined || (typeof file === "string" && file !== ""), "file", "the path of a file", file)
-  const { imports } = options
-  expectOption(imports === undefined || typeof imports === "boolean", "imports", "true or false", imports)
   expectOption((given === undefined) !== (file === undefined), "source", "given, or file is, and not both", given)
   const path = file === undefined ? undefined : resolve(file)
   const name = options.name ?? (path === undefined ? undefined : basename(path, extname(path)))
@@ -194,10 +190,6 @@ async function readPreludeOf(
   if (!text.valid) {
     const problems = text.errors.map((error) => renderProblem(source, error, shown))
     throw new NacreError("prelude_invalid", `Prelude '${name}' cannot be read: ${problems.join("\n\n")}`)
-  }
-  if (options.imports === false && text.imports.length > 0) {
-    const message = `Prelude '${name}' imports '${text.imports[0]}', which is not allowed here; write what it needs into it, or give it as a tool.`
-    throw new NacreError("capability_denied", message)
   }
   for (const each of text.exports) checkExportName(name, each.name)
   const values = text.exports.filter(({ isType }) => !isType)
