@@ -90,8 +90,7 @@ export function resolveProfiles(given: unknown, directory: string): ReadonlyMap<
     Object.entries(builtIn).map(([name, capabilities]) => [name, new Profile(name, { ...none, capabilities })]),
   )
   if (given === undefined) return profiles
-  const isRecord = typeof given === "object" && given !== null && !Array.isArray(given)
-  expectOption(isRecord, "profiles", "an object of profiles by name", given)
+  expectOption(isRecord(given), "profiles", "an object of profiles by name", given)
   for (const [name, options] of Object.entries(given as object)) {
     if (!/^[\w.-]{1,64}$/.test(name)) {
       const message = `A profile's name must have 1 to 64 letters, digits, dots, dashes or underscores: ${inspect(name)}.`
@@ -118,6 +117,8 @@ function customProfile(name: string, options: unknown, directory: string): Profi
   }
   const has = (capability: Capability): boolean => capabilities!.includes(capability)
   const reads = has("fs.read") || has("import")
+  expectOption(Array.isArray(writable), `${place}.writable`, "a list of paths", writable)
+  expectOption(isRecord(env), `${place}.env`, "an object of strings", env)
   expectOption(readable === undefined || reads, `${place}.readable`, "left out without fs.read or import", readable)
   expectOption(writable.length === 0 || has("fs.write"), `${place}.writable`, "left out without fs.write", writable)
   expectOption(Object.keys(env).length === 0 || has("env"), `${place}.env`, "left out without env", env)
@@ -125,10 +126,17 @@ function customProfile(name: string, options: unknown, directory: string): Profi
   expectOption(areTexts, `${place}.env`, "an object of strings", env)
   return new Profile(name, {
     capabilities: [...new Set(capabilities)],
-    readable: paths(`${place}.readable`, readable ?? (reads ? [directory] : []), directory),
+    readable: paths(`${place}.readable`, readable === undefined ? (reads ? [directory] : []) : readable, directory),
     writable: paths(`${place}.writable`, writable, directory),
     env: { ...env },
   })
+}
+
+/** An object that is written as one: of a Map, or of what is inherited, nothing would be seen. */
+function isRecord(given: unknown): boolean {
+  if (typeof given !== "object" || given === null) return false
+  const prototype: unknown = Object.getPrototypeOf(given)
+  return prototype === Object.prototype || prototype === null
 }
 
 function paths(name: string, given: readonly string[], directory: string): string[] {

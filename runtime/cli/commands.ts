@@ -1,4 +1,5 @@
 // What the command line offers, and how its arguments are read. Wrong arguments are told with their remedy, and exit with 2.
+import type { BuiltInProfile } from "../serve/shapes.ts"
 import { parseArgs } from "node:util"
 import type { ParseArgsConfig } from "node:util"
 import type { Framing } from "../serve/framing.ts"
@@ -51,6 +52,11 @@ const commands: Readonly<Record<string, Command>> = {
           )
         }
         if (token === undefined) throw new UsageError("--connect needs the server's token, in NACRE_TOKEN or --token.")
+        if (!/^[\w.~+/=-]+$/.test(token)) {
+          throw new UsageError(
+            "A server's token has letters, digits and characters of -._~+/= only; this one has others.",
+          )
+        }
         return (await import("./connect.ts")).replConnected({ url, token, session, profile, historyFile })
       }
       for (const name of ["token", "session", "profile"]) {
@@ -113,7 +119,8 @@ const commands: Readonly<Record<string, Command>> = {
         throw new UsageError(`--port takes a number, such as --port 4750, or 0 for any free one, not '${port}'.`)
       }
       const origins = listOf(values["origin"])
-      const profiles = Array.isArray(values["profile"]) ? values["profile"].map(String) : undefined
+      const named = listOf(values["profile"])
+      const profiles = named.length === 0 ? undefined : await Promise.all(named.map(builtInProfile))
       const graceMs = timeoutOf(textOf(values["grace"]), "--grace")
       return (await import("./serve.ts")).serveClients({
         host,
@@ -146,11 +153,7 @@ const commands: Readonly<Record<string, Command>> = {
     flags: { profile: { type: "string" } },
     argumentsMax: 0,
     run: async (values) => {
-      const { profiles } = await import("../serve/shapes.ts")
-      const given = textOf(values["profile"]) ?? "standard"
-      const profile = profiles.find((name) => name === given)
-      if (profile === undefined) throw new UsageError(`--profile takes one of ${profiles.join(", ")}, not '${given}'.`)
-      return (await import("./mcp.ts")).serveAgent(profile)
+      return (await import("./mcp.ts")).serveAgent(await builtInProfile(textOf(values["profile"]) ?? "standard"))
     },
   },
   tree: {
@@ -222,6 +225,13 @@ function parse(command: Command, args: string[]): { values: Values; operands: st
 
 function listOf(value: unknown): string[] {
   return Array.isArray(value) ? value.map(String) : []
+}
+
+async function builtInProfile(given: string): Promise<BuiltInProfile> {
+  const { profiles } = await import("../serve/shapes.ts")
+  const profile = profiles.find((name) => name === given)
+  if (profile === undefined) throw new UsageError(`--profile takes one of ${profiles.join(", ")}, not '${given}'.`)
+  return profile
 }
 
 function textOf(value: unknown): string | undefined {

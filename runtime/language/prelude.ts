@@ -41,6 +41,7 @@ export function readPrelude(source: string): PreludeText | InvalidSource {
     if ((node.type === "TSInterfaceDeclaration" || node.type === "TSTypeAliasDeclaration") && node.id !== null)
       types.add(node.id.name)
   }
+  const declared = new Set(parsed.program.body.flatMap(declaredNames))
   for (const node of parsed.program.body) {
     const { start, end } = node
     switch (node.type) {
@@ -53,6 +54,12 @@ export function readPrelude(source: string): PreludeText | InvalidSource {
             const name = exportName(exported)
             const own = exportName(local)
             const isType = node.exportKind === "type" || exportKind === "type" || types.has(own)
+            if (!declared.has(own))
+              problems.push({
+                message: `'${own}' is exported and not declared at the top level`,
+                start: at.start,
+                end: at.end,
+              })
             exports.push({ name, local: own, start: at.start, end: at.end, isType })
           }
         }
@@ -88,6 +95,14 @@ export function readPrelude(source: string): PreludeText | InvalidSource {
   if (seen.size === 0 && problems.length === 0)
     problems.push({ message: "A prelude exports at least one name, which its sessions see", start: 0, end: 0 })
   return problems.length > 0 ? invalid(source, problems) : { valid: true, exports: once(exports), imports }
+}
+
+/** What a statement declares, imports included. */
+function declaredNames(statement: Node): string[] {
+  if (statement.type === "ImportDeclaration") return statement.specifiers.map(({ local }) => local.name)
+  if (statement.type === "TSImportEqualsDeclaration") return [statement.id.name]
+  const node = statement.type === "ExportNamedDeclaration" ? statement.declaration : statement
+  return node === null ? [] : exportsOf(node).map(({ name }) => name)
 }
 
 /** Overloads and merged declarations are one export, which is a value when one of them is. */

@@ -68,6 +68,7 @@ describe("what a profile lacks", () => {
     ["quiet", "AbortSignal.timeout(5)", "AbortSignal.timeout", "timers"],
     ["reader", "import('node:net')", "'node:net', which this session asks for,", "net"],
     ["reader", "import('node:child_process')", "'node:child_process', which this session asks for,", "process"],
+    ["reader", "import('node:timers/promises')", "'node:timers/promises', which this session asks for,", "timers"],
     ["caller", "import('node:fs')", "'node:fs', which this session asks for,", "fs.read"],
     ["reader", "import('./lib.mjs')", `'${readable}/lib.mjs', which this session asks for,`, "import"],
   ])("of %s, `%s` is refused and named", async (profile, code, what, capability) => {
@@ -194,6 +195,14 @@ describe("refused at the start", () => {
     [{ a: { capabilities: ["print"], env: { A: "1" } } }, "env"],
     [{ a: { capabilities: "print" } }, "capabilities"],
     [{ a: { capabilities: [], more: 1 } }, "more"],
+    [{ a: { capabilities: ["fs.write"], writable: null } }, "writable"],
+    [{ a: { capabilities: ["env"], env: null } }, "env"],
+    [{ a: { capabilities: ["env"], env: "A=1" } }, "env"],
+    [{ a: { capabilities: ["fs.read"], readable: null } }, "readable"],
+    // Either would end Node's permission model for the whole host.
+    [{ a: { capabilities: ["fs.read"], readable: ["/a,b"] } }, "commas"],
+    [{ a: { capabilities: ["fs.read"], readable: ["/a/*"] } }, "asterisks"],
+    [new Map([["a", { capabilities: [] }]]), "object of profiles"],
   ])("profiles %o", async (profiles, named) => {
     const refused = await refusal(Nacre.start({ profiles: profiles as never }))
     expect(refused).toMatchObject({ kind: "invalid_options", message: expect.stringContaining(named) })

@@ -95,6 +95,18 @@ const refused: [what: string, options: { source?: string; file?: string }, kind:
   ["computes for ever", { source: "export const a = 1\nfor (;;);" }, "prelude_invalid", /within 1500 ms/],
   ["calls out", { source: "export const a = 1\nconsole.log(a)" }, "prelude_invalid", /calls out/],
   ["has no name for what it exports", { source: "export default class {}" }, "prelude_invalid", /has a name/],
+  [
+    "exports what it does not declare",
+    { source: "export { nope }" },
+    "prelude_invalid",
+    /'nope' is exported and not declared/,
+  ],
+  [
+    "is too long to be read",
+    { source: `export const a = 1\n${"f();".repeat(2 ** 19 + 1)}` },
+    "source_too_large",
+    /the limit is/,
+  ],
   ["re-exports", { source: "export { readFile } from 'node:fs'" }, "prelude_invalid", /re-export/],
   ["exports a name of the language", { source: "export class Map {}" }, "name_conflict", /'Map'/],
   ["exports a singleton", { source: "export const Workspace = 1" }, "name_conflict", /'Workspace'/],

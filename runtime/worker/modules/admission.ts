@@ -23,7 +23,6 @@ const harmless: ReadonlySet<string> = new Set([
   "readline",
   "stream",
   "string_decoder",
-  "timers",
   "tty",
   "url",
   "util",
@@ -48,6 +47,7 @@ export function admitModule(resolved: Resolved, who: string, capabilities: Capab
 function neededForBuiltin(name: string): readonly [string, ...string[]] {
   if (name === "fs") return ["fs.read", "fs.write"]
   if (net.has(name)) return ["net"]
+  if (name === "timers") return ["timers"]
   // What reads files or talks to others needs these to do it.
   if (harmless.has(name)) return ["import", "fs.read", "fs.write", "net"]
   // `process` is the session's own, and `module` makes a `require` that is asked like any other.

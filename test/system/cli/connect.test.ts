@@ -102,6 +102,7 @@ describe("without a terminal", () => {
     ["a wrong token", ["--connect", "URL", "--token", "wrong-horse-battery"], 1, "is the token right?"],
     ["a profile that the server does not allow", ["--connect", "URL", "--profile", "full"], 1, "not full"],
     ["what is no address", ["--connect", "localhost:4750"], 2, "ws://127.0.0.1:4750"],
+    ["what can be no token", ["--connect", "URL", "--token", "two words"], 2, "this one has others"],
     ["a token for nobody", ["--token", "x"], 2, "--token is for --connect"],
   ])("refuses %s", async (_what, args, exit, said) => {
     const { code, stderr } = await script(

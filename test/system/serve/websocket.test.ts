@@ -437,6 +437,26 @@ describe("the end", () => {
 })
 
 describe("nacre serve", () => {
+  test("lets a client load no prelude, and close no session, that a profile beyond its own is concerned by", async () => {
+    const full = await under.open({ id: "beyond", profile: "full" })
+    await start()
+    const it = await client()
+    const prelude = { name: "p", source: "export const a = 1" }
+    await expect(it.ask("preludes/load", prelude)).rejects.toMatchObject({ kind: "capability_denied" })
+    await expect(it.ask("preludes/remove", { name: "p" })).rejects.toMatchObject({ kind: "capability_denied" })
+    await expect(it.ask("sessions/close", { session: "beyond" })).rejects.toMatchObject({ kind: "unsupported" })
+    expect(full.isClosed).toBe(false)
+    await full.close()
+  })
+
+  test("refuses a profile that it does not know", async () => {
+    const command = new NacreProcess(["serve", "--port", "0", "--profile", "nope"])
+    let stderr = ""
+    command.child.stderr.on("data", (text: string) => (stderr += text))
+    expect((await command.ended()).code).toBe(2)
+    expect(stderr).toContain("--profile takes one of minimal, standard, full, not 'nope'")
+  })
+
   test("makes a token, shows it once, serves, and ends with a signal", async () => {
     const command = new NacreProcess(["serve", "--port", "0"])
     let stderr = ""
