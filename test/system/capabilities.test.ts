@@ -127,6 +127,16 @@ describe("the host of a profile", () => {
     expect(answer).toContain(`the session's profile does not give '${capability}' for '${path}'`)
   })
 
+  test("says so of a file that is imported", async () => {
+    const module = join(folder, "outside.mjs")
+    writeFileSync(module, "export const a = 1")
+    const answer = await answers("importer", `import ${at(module)}`)
+    if ("path" in under.nacre.bubblewrap && /module_not_found/.test(String(answer))) return
+    expect(answer).toBe(
+      `Error, capability_denied: Profile 'importer' may not read '${module}': import what is within its 'readable', or have the folder added there.`,
+    )
+  })
+
   test("writes where its profile says", async () => {
     const path = join(writable, "out.txt")
     await answers("writer", `(await import("node:fs")).writeFileSync(${at(path)}, "written")`)
