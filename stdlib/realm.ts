@@ -898,7 +898,9 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
   }
 
   return objectFreeze({
-    intrinsicPlan: intrinsics.plan,
+    get intrinsicPlan() {
+      return intrinsics.plan
+    },
     newList: (): Primitive[] => newList(),
     newBytes: (length: number): Uint8Array => new Uint8ArrayOf(length),
 
@@ -913,6 +915,8 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
     /** Gives it what it has of Node; before any session has it. */
     installNode(node: NodeSide): void {
       installNode(node, modules, exit, nodeGlobals, capabilities)
+      // A plan that came from another realm of the profile knows of this already.
+      if (plan === undefined) intrinsics.lookAgain()
       noteGlobals()
       name("require", modules.makeRequire("") as object)
     },

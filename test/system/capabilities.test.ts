@@ -111,6 +111,20 @@ describe("what a profile has", () => {
   })
 })
 
+test.each(["standard", "full", "importer", "caller", "silent"])(
+  "what profile %s adds to built-ins is no change of a session's",
+  async (profile) => {
+    // The second one has a realm that is made by what the first one's was like.
+    for (let round = 0; round < 2; round++) {
+      const session = await under.open({ profile, directory: readable })
+      await session.run("let o = { a: 1 }, k = 'a'; o[k]")
+      for (let count = 0; count < 64; count++) await session.eval("k = k")
+      expect((await session.eval("(Array as any).mine = 1; k = k")).ephemeral).toEqual([])
+      await session.close()
+    }
+  },
+)
+
 describe("the host of a profile", () => {
   const at = (path: string): string => JSON.stringify(path)
   const [secret, inside, outside] = [join(folder, "secret.txt"), join(readable, "new.txt"), join(folder, "new.txt")]
