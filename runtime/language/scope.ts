@@ -39,6 +39,8 @@ export interface Reference {
   isShorthand: boolean
   /** Callee of a call or a tag: the rewriting must keep `this` undefined. */
   isCallee: boolean
+  /** Of a template, whose call the engine reports where the template begins. */
+  isTag: boolean
   /** The reference begins an expression statement in a statement list. */
   opensStatement: boolean
   /** The `typeof` in front of it, when it is the whole operand. */
@@ -383,6 +385,7 @@ class Walk {
       isCaptured: this.#functionDepth > 0,
       isShorthand: false,
       isCallee: false,
+      isTag: false,
       opensStatement: this.#opening === start,
       typeofStart: -1,
       names: undefined,
@@ -895,7 +898,7 @@ class Walk {
   #callee(node: Node, isTag = false): void {
     if (node.type === "Identifier") {
       if (node.name === "eval" && !isTag) this.#result.usesDirectEval = true
-      this.#refer(node.name, node.start, node.end, true, false).isCallee = true
+      Object.assign(this.#refer(node.name, node.start, node.end, true, false), { isCallee: true, isTag })
     } else if (node.type === "TSNonNullExpression" && node.expression.type === "Identifier") {
       this.#callee(node.expression, isTag)
       eraseTail(this.#edits, node, this.#statementEnd)
