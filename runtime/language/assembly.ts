@@ -599,7 +599,7 @@ function editHelpers(edits: Edits, { helpers }: Analysis, marker: string): void 
 
 /** Has every `catch` put the message of what it caught right. */
 export function editCatches(edits: Edits, analysis: Analysis, hooks: string, caught: string, mark: string): void {
-  for (const { param, paramEnd, name, body, bodyEnd } of analysis.catches) {
+  for (const { param, name, body, bodyEnd } of analysis.catches) {
     if (name !== undefined) edits.lead(body, `${mark}${hooks}.clean(${name});${mark}`)
     else {
       // The engine's words for what a pattern cannot take name its own catch, and nothing of ours.

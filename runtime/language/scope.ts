@@ -78,7 +78,7 @@ export interface Analysis {
   /** The statements have resources of their own. */
   usesResources: boolean
   /** Catch clauses: where the caught error's message can be cleaned. */
-  catches: { param: number; paramEnd: number; name: string | undefined; body: number; bodyEnd: number }[]
+  catches: { param: number; name: string | undefined; body: number; bodyEnd: number }[]
   privateNames: Set<number>
   /** Every function in the order of the text, and code of class bodies that runs as one. */
   functions: FunctionSite[]
@@ -669,7 +669,6 @@ class Walk {
       this.#placeless -= 1
       this.#result.catches.push({
         param: param.start,
-        paramEnd: param.end,
         name: param.type === "Identifier" ? param.name : undefined,
         body: body.start + 1,
         bodyEnd: body.end,
