@@ -449,7 +449,8 @@ export class Nacre {
     expectOption(typeof listener === "function", "A listener", "a function", listener)
     refuseUnknown("attach", options, ["since", "workspace", "session"] satisfies (keyof AttachOptions)[])
     const { since, workspace, session } = options
-    expectOption(since === undefined || Number.isSafeInteger(since), "since", "a number that an event had", since)
+    const isNumber = since === undefined || (Number.isSafeInteger(since) && since >= 0)
+    expectOption(isNumber, "since", "a number that an event had", since)
     expectOption(workspace === undefined || typeof workspace === "string", "workspace", "a string", workspace)
     expectOption(session === undefined || typeof session === "string", "session", "a string", session)
     return this.#events.attach(listener, options)

@@ -50,6 +50,7 @@ export type BuiltinOverride = (builtin: unknown) => unknown
 
 export class RealmModules {
   readonly #bridge: Bridge
+  readonly #hasProcess: boolean
   readonly #jobs: Record<string, Job | undefined> = createObject(null)
   /** CommonJS modules by file name: what `require.cache` shows. */
   readonly #cache: Record<string, CommonJsModule | undefined> = createObject(null)
@@ -59,8 +60,10 @@ export class RealmModules {
   /** What the worker leaves with the answer that it is about to give. */
   #given: unknown = undefined
 
-  constructor(bridge: Bridge) {
+  /** `hasProcess`: code may have all of Node, also what loads modules without asking. */
+  constructor(bridge: Bridge, hasProcess: boolean) {
     this.#bridge = bridge
+    this.#hasProcess = hasProcess
     this.#overrides["module"] = (builtin) => this.#moduleModule(builtin)
   }
 
@@ -297,9 +300,12 @@ export class RealmModules {
     return value
   }
 
-  /** `node:module`, whose `createRequire` would load files into another realm. */
+  /** `node:module`, whose `createRequire` would load files into another realm, and of which other parts load what no profile is asked for. */
   #moduleModule(builtin: unknown): unknown {
-    const module = createObject(builtin as object) as Record<string, unknown>
+    const node = builtin as { isBuiltin: unknown; builtinModules: unknown }
+    const module = createObject(this.#hasProcess ? node : null) as Record<string, unknown>
+    module["isBuiltin"] = node.isBuiltin
+    module["builtinModules"] = node.builtinModules
     module["createRequire"] = (from: unknown): unknown => {
       const text = textOfGiven(from)
       // A folder's slash stays: it is what `file:` URLs and paths agree on.

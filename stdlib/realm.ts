@@ -13,6 +13,7 @@ import {
   isSame,
   mathTrunc,
   prototypeOf,
+  putOwn,
   realmGlobal,
   ownKeysOf,
   objectFreeze,
@@ -215,7 +216,7 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
   }
   noteGlobals()
 
-  const modules = new RealmModules(bridge)
+  const modules = new RealmModules(bridge, capabilities.has("process"))
   const meta: Record<string, unknown> = objectCreate(null) as Record<string, unknown>
   const environment = new Environment({
     resolveFree: resolveShared,
@@ -773,10 +774,14 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
   function clone(value: unknown): unknown {
     const encoded = encodeValue(value, encodeHooks)
     if ("ephemeral" in encoded) {
-      throw kindError(
+      const error = kindError(
         "value_not_transferable",
         `structuredClone: ${encoded.ephemeral.what} at ${encoded.ephemeral.path} cannot be cloned.`,
       )
+      // As the web's is known by.
+      putOwn(error, "name", "DataCloneError")
+      putOwn(error, "code", 25)
+      throw error
     }
     return "table" in encoded ? decodeValue(encoded.table, encoded.chunks, decodeHooks) : undefined
   }

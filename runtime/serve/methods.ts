@@ -491,6 +491,7 @@ const table = {
       const session = id === undefined ? connection.ownSession : nacre.session(id, connection.workspace)
       connection.admitProfile(session?.profile)
       await session?.close()
+      connection.forgetOwn(session)
       return { closed: session !== undefined }
     },
   }),

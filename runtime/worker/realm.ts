@@ -116,7 +116,10 @@ export class Realm {
       makeProcess: () => {
         this.usesNode = true
         return makeProcess((stream, text) => {
-          if (!capabilities.has("print")) throw new Error(denialText(`process.${stream}`, "print", capabilities.name))
+          if (!capabilities.has("print")) {
+            const error = new Error(denialText(`process.${stream}`, "print", capabilities.name))
+            throw Object.assign(error, { kind: "capability_denied" })
+          }
           this.#host?.(opOutput, stream, text)
         })
       },
