@@ -895,11 +895,14 @@ export class Environment implements CellOwner {
     }
   }
 
-  /** As `bindImports`, one by one where not all can be loaded: a name that cannot be is lost, with the reason. */
-  async restoreImports(imports: readonly UnitImport[], textOf: (error: unknown) => string): Promise<void> {
+  /** As `bindImports`, one by one where not all can be loaded, or at once: a name that cannot be is lost, with the reason. */
+  async restoreImports(
+    imports: readonly UnitImport[],
+    textOf: (error: unknown) => string,
+    isApart = false,
+  ): Promise<void> {
     try {
-      await this.bindImports(imports)
-      return
+      if (!isApart) return await this.bindImports(imports)
     } catch {
       // Which one it was is found below.
     }

@@ -26,6 +26,7 @@ import {
 } from "./intrinsics.ts"
 import { opImport, opModuleCode, opModuleText, opModuleValue, opRequire, opResolve } from "./bridge.ts"
 import type { Bridge } from "./bridge.ts"
+import type { SessionNames } from "./session-names.ts"
 
 interface CommonJsModule {
   id: string
@@ -44,6 +45,9 @@ interface Job {
   readonly reject: (error: unknown) => void
 }
 
+/** What a file imports the names of its session from. */
+const sessionSpecifier = "nacre:session"
+
 /** What one of Node's modules is in a session, where it is not Node's own. */
 export type BuiltinOverride = (builtin: unknown) => unknown
 
@@ -55,11 +59,14 @@ export class RealmModules {
   readonly #json: Record<string, { value: unknown } | undefined> = createObject(null)
   readonly #builtins: Record<string, { value: unknown } | undefined> = createObject(null)
   readonly #overrides: Record<string, BuiltinOverride | undefined> = createObject(null)
+  /** What files have of the session. */
+  readonly #session: () => SessionNames
   /** What the worker leaves with the answer that it is about to give. */
   #given: unknown = undefined
 
-  constructor(bridge: Bridge) {
+  constructor(bridge: Bridge, session: () => SessionNames) {
     this.#bridge = bridge
+    this.#session = session
     this.#overrides["module"] = (builtin) => this.#moduleModule(builtin)
   }
 
@@ -85,6 +92,10 @@ export class RealmModules {
       }
     }
     const request = jsonStringify([text, type, "import", newList()])
+    if (text === sessionSpecifier) {
+      this.#ask("import", opImport, importer, `[${request}]`)
+      return this.#session().all()
+    }
     const root = await this.#start(`[${request}]`, importer)
     return (root as { n0: unknown }).n0
   }
@@ -155,6 +166,9 @@ export class RealmModules {
         const value = this.#builtin(key)
         return objectFreeze({ __proto__: null, d: value, v: (name: string) => exportOf(value, name) })
       })
+    } else if (kind === "session") {
+      const session = this.#session()
+      hide("$$_session", (name: string) => session.name(name, key))
     } else if (kind === "require") {
       // Of a submission's `import x = require()`.
       hide("$$_loaded", () => this.require(key, ""))
@@ -191,6 +205,16 @@ export class RealmModules {
   /** A problem that came up after the answer to the import. */
   refuse(job: string, problem: string): void {
     this.settle(job, false, problemError(problem))
+  }
+
+  /** Modules are being evaluated from now on. */
+  begin(): void {
+    this.#session().begin()
+  }
+
+  /** None is; gives the names of the session that they have read meanwhile. */
+  end(): string[] {
+    return this.#session().end()
   }
 
   /** Files that have changed: asked for again, they are read again. */

@@ -47,6 +47,7 @@ import { hideInserted } from "./function-text.ts"
 import { captureIntrinsics, type IntrinsicPlan } from "./intrinsic-references.ts"
 import { LazyGlobals } from "./lazy-globals.ts"
 import { RealmModules } from "./modules.ts"
+import { SessionNames } from "./session-names.ts"
 import { installNode, type NodeSide } from "./node-globals.ts"
 import { addInitializer } from "./decorators.ts"
 import { defaultPreviewLimits, preview } from "./preview.ts"
@@ -212,7 +213,7 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
   }
   noteGlobals()
 
-  const modules = new RealmModules(bridge)
+  const modules: RealmModules = new RealmModules(bridge, () => sessionNames)
   const meta: Record<string, unknown> = objectCreate(null) as Record<string, unknown>
   const environment = new Environment({
     resolveFree: resolveShared,
@@ -226,6 +227,7 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
     loadAll: (requests) => modules.loadAll(requests),
     meta,
   })
+  const sessionNames = new SessionNames(environment)
   const preludes: RealmPreludes = new RealmPreludes({
     environment: (prefix): Environment =>
       new Environment({
@@ -512,8 +514,12 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
   /** An imported name holds functions of its module that can be found by the way to them again; data is encoded like other data. */
   function onImported(imported: string, value: unknown): void {
     if (!isInterface(value)) return
+    // A file may give the session what the session has given it.
+    const known = weakMapGet(instances, value)
+    if (known !== undefined && kindOfNamed(known.definition) === "definition" && isInstance(known.definition, value))
+      return
     hasImported = true
-    weakMapSet(instances, value, { definition: imported, made: weakMapGet(instances, value)?.made })
+    weakMapSet(instances, value, { definition: imported, made: known?.made })
     noteExports(value, [imported], 2)
   }
 
@@ -923,9 +929,13 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
     settleImport: (job: string, ok: boolean, value: unknown) => modules.settle(job, ok, value),
     refuseImport: (job: string, problem: string) => modules.refuse(job, problem),
     dropModule: (key: string) => modules.drop(key),
+    beginModules: () => modules.begin(),
+    endModules: () => modules.end(),
     /** Imports again what a checkpoint's imports ask for; `opRestored` says when that is done. What cannot be is lost. */
-    restoreImports(unit: Unit): void {
-      void environment.restoreImports(unit.imports ?? newList(), textOfFailure).then(() => bridge.call(opRestored))
+    restoreImports(unit: Unit, isApart: boolean): void {
+      void environment
+        .restoreImports(unit.imports ?? newList(), textOfFailure, isApart)
+        .then(() => bridge.call(opRestored))
     },
 
     // Preludes

@@ -138,6 +138,8 @@ export class Realm {
         settle: api.settleImport,
         refuse: api.refuseImport,
         drop: api.dropModule,
+        begin: api.beginModules,
+        end: () => copyStrings(api.endModules()),
       },
       directory,
       this.capabilities,
