@@ -465,8 +465,17 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
     note(definition)
     const value = readNamed(definition)
     if ((typeof value !== "object" || value === null) && typeof value !== "function") return undefined
-    const found = membersOf(value, isDefinitionInstance)
+    const found = membersOf(value, (object) => isNoMember(definition, object))
     return number < found.length ? found[number] : undefined
+  }
+
+  /** Whether an object that a definition holds is another's, and found by its name. What it holds of a local is the local's. */
+  function isNoMember(definition: string, object: object): boolean {
+    if (isDefinitionInstance(object)) return true
+    const found = preludes.find(definition)
+    return found === undefined
+      ? environment.isOfAnother(definition, object)
+      : found.environment.isOfAnother(found.local, object)
   }
 
   function isDefinitionInstance(object: object): boolean {
@@ -810,7 +819,7 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
     made[0] = { object: value, parent: -1, step: definition, made: properties }
     weakMapSet(instances, value, { definition, made })
     if (!holdsObjects(properties)) return
-    const found = membersOf(value, isDefinitionInstance, made)
+    const found = membersOf(value, (object) => isNoMember(definition, object), made)
     for (let number = 0; number < found.length; number++) {
       weakMapSet(members, found[number]!, { definition, of: value, number })
     }

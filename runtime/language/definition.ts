@@ -60,6 +60,7 @@ export function findDefinitions(
   special: ReadonlyMap<number, SpecialStatement>,
   isDefinition: (name: string) => boolean,
   isForced = false,
+  isInAnyOrder = false,
 ): { candidates: Candidate[]; firstRunning: number } {
   const assigned = new Set<string>()
   for (const { name, writes, initialises } of analysis.references) {
@@ -80,7 +81,8 @@ export function findDefinitions(
       add({ ...base, name: node.id.name, kind: "function", statement, start: node.start, end: node.end, hoisted: true })
     }
   }
-  const known = (name: string): boolean => found.has(name) || (!analysis.declared.has(name) && isDefinition(name))
+  const known = (name: string): boolean =>
+    found.has(name) || ((isInAnyOrder || !analysis.declared.has(name)) && isDefinition(name))
   for (const [statement, node] of statements.entries()) {
     const { start, end } = node
     const extra = special.get(statement)

@@ -55,14 +55,16 @@ export interface Definition {
 
 const noFacts = { reads: [], readsWhenMade: [], hasPrivateNames: false }
 
-/** What of a checkpoint needs imports that need the rest of it. */
+/** What of a checkpoint could not be made so far. */
 interface Postponed {
-  readonly definitions: readonly KeptDefinition[]
+  readonly kept: readonly KeptDefinition[]
   readonly groups: Checkpoint["groups"]
   readonly isReadonly: (name: string) => boolean
+  /** Whether a name is one of the session's, bound already or not. */
+  readonly isOwn: (name: string) => boolean
 }
 
-const nothingPostponed: Postponed = { definitions: [], groups: [], isReadonly: () => false }
+const nothingPostponed: Postponed = { kept: [], groups: [], isReadonly: () => false, isOwn: () => false }
 
 interface AppliedWrites {
   readonly folded: Folded
@@ -226,18 +228,10 @@ export class Resident implements NameTable {
 
   /** What could not be made without the late imports is made now. */
   #finishLate(): true {
-    const { definitions, groups, isReadonly } = this.#postponed
+    const rest = this.#makeInTurns(this.#postponed)
     this.#postponed = nothingPostponed
-    // Values may refer to the definitions, and these may read values when they are made.
-    let problem = this.#installKept(definitions)
-    for (const group of groups) this.#bindGroup(group, isReadonly)
-    if (problem !== undefined) problem = this.#installKept(definitions)
-    if (problem !== undefined) this.#loseDefinitions(definitions, problem)
+    this.#loseRest(rest)
     return true
-  }
-
-  #installKept(kept: readonly KeptDefinition[]): string | undefined {
-    return kept.length === 0 ? undefined : this.#install(kept, this, `nacre:postponed/${++this.#retargets}`)
   }
 
   // What the compiler asks
@@ -735,9 +729,13 @@ export class Resident implements NameTable {
       api.setPrimitive(name, value, true)
       this.#encoded.set(name, { names: [name], print: printOfPrimitive(value) })
     }
-    for (const group of groups) if (group.names.some((name) => data.has(name))) this.#bindGroup(group, () => true)
-    if (problem !== undefined && this.#install(kept, names, `nacre:change/${++this.#retargets}`) !== undefined)
-      this.#loseDefinitions(kept, problem)
+    const unbound = groups.filter(
+      (group) => group.names.some((name) => data.has(name)) && !this.#bindGroup(group, () => true),
+    )
+    const open = problem === undefined ? [] : kept
+    const own = new Set(definitions.map(({ name }) => name))
+    const isOwn = (name: string): boolean => own.has(name)
+    this.#loseRest(this.#makeInTurns({ kept: open, groups: unbound, isReadonly: () => true, isOwn }))
   }
 
   /** The values of a candidate that is entered, and what else must be written anew since it refers to something that changes. */
@@ -887,19 +885,20 @@ export class Resident implements NameTable {
     this.#addSources(checkpoint.sources)
     const readonly = new Map(checkpoint.locals.map((local) => [local.name, local.readonly]))
     const isReadonly = (name: string): boolean => readonly.get(name) ?? false
+    const own = new Set(readonly.keys())
+    for (const { name, kind } of checkpoint.definitions) if (!isType(kind)) own.add(name)
+    const isOwn = (name: string): boolean => own.has(name)
     const failed = this.#buildDefinitions(checkpoint)
     for (const { name, value } of checkpoint.plain) {
       api.setPrimitive(name, value, isReadonly(name))
       this.#encoded.set(name, { names: [name], print: printOfPrimitive(value) })
     }
-    const unbound = checkpoint.groups.filter((group) => !this.#bindGroup(group, isReadonly))
+    const groups = checkpoint.groups.filter((group) => !this.#bindGroup(group, isReadonly))
     for (const { name, reason } of checkpoint.lost) if (!isCodeChange(name)) api.lose(name, reason)
-    // What a definition reads when it is made may be a local.
-    if (failed !== undefined && this.#buildDefinitions(checkpoint) !== undefined) {
-      if (late.length === 0) this.#loseDefinitions(failed.kept, failed.problem)
-      else this.#postpone(checkpoint, failed.kept, late)
-    }
-    if (late.length > 0) this.#postponed = { ...this.#postponed, groups: unbound, isReadonly }
+    const kept = failed.filter(({ name }) => this.kind(name) !== "definition")
+    const rest = this.#makeInTurns({ kept, groups, isReadonly, isOwn })
+    if (late.length > 0) this.#postponed = rest
+    else this.#loseRest(rest)
     this.#lostImports.push(...copyStrings(api.applyChanges()))
     for (const name of copyStrings(api.changeNames())) this.#codeChanges.set(name, api.changeOwner(name))
     for (const owner of this.#codeChanges.values()) {
@@ -915,19 +914,38 @@ export class Resident implements NameTable {
     return true
   }
 
-  /** Makes what does not need late imports; the others wait for these. */
-  #postpone({ definitions }: Checkpoint, kept: readonly KeptDefinition[], late: readonly DefinitionRecord[]): void {
-    const needing = new Set(late.map(({ name }) => name))
-    for (let size = -1; size !== needing.size;) {
-      size = needing.size
-      for (const { name, dependencies } of definitions)
-        if (dependencies.some((it) => needing.has(it))) needing.add(name)
+  /**
+   * Makes definitions and values that need each other, a definition that reads a local when it is made or a value that refers to such a definition, until
+   * no more can be made; gives the rest.
+   */
+  #makeInTurns({ kept, groups, isReadonly, isOwn }: Postponed): Postponed {
+    let rest = kept
+    let unbound = groups
+    for (let left = -1; left !== rest.length + unbound.length;) {
+      left = rest.length + unbound.length
+      rest = rest.filter((each) => this.#makeAlone(each, isOwn) !== undefined)
+      unbound = unbound.filter((group) => !this.#bindGroup(group, isReadonly))
     }
-    const waiting = kept.filter(({ name }) => needing.has(name))
-    const others = kept.filter(({ name }) => !needing.has(name))
-    const problem = this.#installKept(others)
-    if (problem !== undefined) this.#loseDefinitions(others, problem)
-    this.#postponed = { ...this.#postponed, definitions: waiting }
+    return { kept: rest, groups: unbound, isReadonly, isOwn }
+  }
+
+  /** A definition whose fellows may not be there yet: it reaches those through their cells. Gives what went wrong. */
+  #makeAlone(definition: KeptDefinition, isOwn: (name: string) => boolean): string | undefined {
+    const names: NameTable = {
+      kind: (name) => this.kind(name) ?? (isOwn(name) ? "local" : undefined),
+      isRealmGlobal: (name) => this.isRealmGlobal(name),
+      dependencies: (name) => this.dependencies(name),
+    }
+    return this.#install([definition], names, `nacre:again/${++this.#retargets}`)
+  }
+
+  /** Names of groups are lost already. */
+  #loseRest({ kept, groups, isOwn }: Postponed): void {
+    for (const each of kept) {
+      const problem = this.#makeAlone(each, isOwn)
+      if (problem !== undefined) this.#loseDefinitions([each], problem)
+    }
+    for (const name of groups.flatMap(({ names }) => names)) if (isCodeChange(name)) this.#lostImports.push(name)
   }
 
   /** False when its names are lost. */
@@ -942,8 +960,7 @@ export class Resident implements NameTable {
     const problem = api.bindGroup(table, chunks, list(names), list(names.map(isReadonly)), list(inBytes))
     if (problem !== undefined) {
       for (const name of names) {
-        if (isCodeChange(name)) this.#lostImports.push(name)
-        else api.lose(name, `its bytes could not be read back: ${problem}`)
+        if (!isCodeChange(name)) api.lose(name, `its bytes could not be read back: ${problem}`)
       }
     }
     const print = fingerprint(bytes)
@@ -951,11 +968,8 @@ export class Resident implements NameTable {
     return problem === undefined
   }
 
-  /** Makes the checkpoint's definitions; `kept` are those that could not be made before the locals stand. */
-  #buildDefinitions({
-    definitions: records,
-    locals,
-  }: Checkpoint): { kept: KeptDefinition[]; problem: string } | undefined {
+  /** Makes the checkpoint's definitions; gives all when one could not be made before the locals stand. */
+  #buildDefinitions({ definitions: records, locals }: Checkpoint): KeptDefinition[] {
     const kept: KeptDefinition[] = []
     // Locals are not bound yet, and lost ones will throw when they are read: definitions reach both through their cells.
     const kinds = new Map<string, NameKind>(locals.map(({ name, readonly }) => [name, readonly ? "readonly" : "local"]))
@@ -973,13 +987,12 @@ export class Resident implements NameTable {
       kinds.set(record.name, "definition")
       kept.push(...keptOf([record]))
     }
-    if (kept.length === 0) return undefined
+    if (kept.length === 0) return kept
     const names: NameTable = {
       kind: (name) => kinds.get(name) ?? this.kind(name),
       isRealmGlobal: (name) => this.isRealmGlobal(name),
     }
-    const problem = this.#install(kept, names, "nacre:definitions")
-    return problem === undefined ? undefined : { kept, problem }
+    return this.#install(kept, names, "nacre:definitions") === undefined ? [] : kept
   }
 
   /** Names that were definitions become locals: their dependents are made again to read them so, and copies of them become values. */

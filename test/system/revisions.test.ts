@@ -309,3 +309,39 @@ test.each([
     message: expect.stringMatching(message) as string,
   })
 })
+
+test("a definition that an eval declares notes everything it uses: data, locals, and what they become", async () => {
+  const session = await it.open({ check: "syntax" })
+  await session.submit("const list = [1, 2]")
+  await session.eval("let rate = 2; function total() { return list.length * rate }")
+  const rejected = (await session.submit({ remove: ["list"] })) as Rejected
+  expect(rejected.rejection).toMatchObject({ kind: "definition_has_dependents", keys: ["total"] })
+  // A local that becomes a definition is one that others use already.
+  expect((await session.submit("const rate = 10")).status).toBe("committed")
+  expect(await session.run("total()")).toBe(20)
+  expect(((await session.submit({ remove: ["rate"] })) as Rejected).rejection.keys).toEqual(["total"])
+  expect((await session.submit("const sum = total()")).status).toBe("committed")
+  expect(await session.submit("const list = [1, 2, 3]")).toMatchObject({ record: { reinstantiated: ["total", "sum"] } })
+  expect(await session.run("sum")).toBe(30)
+})
+
+test.each([
+  ["on its line", `/* one */ export function f() { return missing.x }`, { line: 1, column: 40 }],
+  ["on a line of its own", `// one\nexport function f() { return missing.x }`, { line: 2, column: 30 }],
+  [
+    "of several declarations",
+    `// one\nexport function f(a: string): void\nexport function f(a?: any) { return missing.x }`,
+    { line: 3, column: 37 },
+  ],
+])("an exported declaration with a comment %s has the positions of the submission", async (_, source, place) => {
+  const session = await it.open({ check: "syntax" })
+  await session.submit({ source, file: "here.ts" })
+  for (const again of [false, true]) {
+    if (again) await it.killHosts()
+    const { error } = await session.eval("f()")
+    expect(error!.stack[0]).toMatchObject({ name: "f", file: "here.ts", ...place })
+  }
+  const checked = await it.open()
+  const { rejection } = (await checked.submit({ source, file: "here.ts" })) as Rejected
+  expect(rejection.diagnostics[0]).toMatchObject({ key: "f", file: "here.ts", ...place })
+})

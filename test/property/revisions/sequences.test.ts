@@ -270,9 +270,6 @@ class Sequence {
         const declared = declareOf(each.declares)
         const isHeld = [...this.#model.definitions.values()].some(({ holds }) => holds.includes(own))
         if (declared.expression === "" && isHeld) return
-        // An eval notes no use of what holds data: who uses it then is not known to a later change.
-        const isOfData = declared.uses.some((it) => this.#model.definitions.has(it) && !this.#model.isCode(it))
-        if (isOfData) return
         this.#model.declareInEval(declared)
         await this.#eval(declared.source, "ok")
         return
