@@ -134,3 +134,14 @@ test("what files were cannot be restored: the present ones stay, and the result 
   })
   expect(await session.run("use()")).toBe(18)
 })
+
+test("a call of an earlier revision has imports as they are now, also of files that have changed since", async () => {
+  const session = await importing("earlier")
+  const { number } = session.revision
+  write("earlier", { "deep/base.mjs": `export const base = 100` })
+  await session.eval(`import { run } from "./lib.mjs"`)
+  await session.submit("function own() { return 1000 }")
+  const { value, revisionUsed } = await session.callBinding({ name: "use", revision: number })
+  expect([value?.data, revisionUsed]).toEqual([115, number])
+  expect(await session.run("use()")).toBe(1110)
+})

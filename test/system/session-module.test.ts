@@ -271,6 +271,35 @@ describe("a change", () => {
   })
 })
 
+test("a file is asked for its session's names in asides as well: a candidate that is tried, and one made beside a parked eval", async () => {
+  write("tried.mjs", `import { step } from "nacre:session"\nexport const at = step()\nexport const run = () => step()`)
+  const session = await open({ check: "syntax" })
+  await session.submit("function step() { return 1 }")
+  await session.eval(`import { at, run } from "./tried.mjs"`)
+  const proposed = await session.proposeChange("function step() { return 2 }\nconst made = run()")
+  if (proposed.status !== "proposed") throw new Error(JSON.stringify(proposed))
+  const tried = await session.evaluateCandidate(proposed.candidate, "[run(), made]")
+  expect(tried.value?.data).toEqual([2, 2])
+  expect(await session.run("[run(), typeof made]")).toEqual([1, "undefined"])
+  const running = session.eval(`await tools.hold("aside"); run()`)
+  const { gate } = await under.parked("aside")
+  expect((await session.commitChange(proposed.candidate)).status).toBe("committed")
+  gate.open()
+  expect((await running).value?.data).toBe(1)
+  expect(await session.run("[run(), made]")).toEqual([2, 2])
+})
+
+test("what a fork and a host that died have of a file's session is their own", async () => {
+  write("forks.mjs", `import { count } from "nacre:session"\nexport const read = () => count`)
+  const session = await open()
+  await session.eval(`let count = 1; import { read } from "./forks.mjs"`)
+  const fork = await session.fork()
+  await fork.eval("count = 2")
+  expect([await session.run("read()"), await fork.run("read()")]).toEqual([1, 2])
+  await under.killHosts()
+  expect([await session.run("read()"), await fork.run("read()")]).toEqual([1, 2])
+})
+
 describe("a file that reads names while it is evaluated", () => {
   test("is made again after the session stands", async () => {
     write(
@@ -345,6 +374,18 @@ describe("what is refused", () => {
     const { error } = await session.eval(`let x = 1\n${code}`)
     expect(error?.kind).toBe("module_invalid")
     expect(error?.message).toMatch(message)
+  })
+
+  test("for a prelude, and for a file that one imports", async () => {
+    write("of-prelude.mjs", `import { x } from "nacre:session"\nexport const read = () => x`)
+    for (const [name, from] of [
+      ["direct", "nacre:session"],
+      ["through", "./of-prelude.mjs"],
+    ]) {
+      write(`${name}.ts`, `import * as it from "${from}"\nexport const all = it`)
+      const loading = under.nacre.loadPrelude({ file: join(folder, `${name}.ts`), workspace: "preludes" })
+      await expect(loading).rejects.toThrow(/a prelude sees nothing of the sessions that have it/)
+    }
   })
 
   test("for profiles without imports", async () => {

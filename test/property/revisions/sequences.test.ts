@@ -272,7 +272,7 @@ class Sequence {
         if (declared.expression === "" && isHeld) return
         // A class that extends it is made again, which needs something to extend: the eval throws otherwise.
         const isExtended = [...this.#model.definitions.values()].some(
-          ({ holds, kind }) => kind === "class" && holds.includes(own),
+          (it) => it.kind === "class" && it.holds.includes(own),
         )
         if (isExtended && declared.kind !== "class" && declared.kind !== "function") return
         this.#model.declareInEval(declared)
