@@ -16,6 +16,7 @@ import {
   newList,
   objectFreeze,
   PromiseOf,
+  promiseThen,
   putOwn,
   RangeErrorOf,
   stringIndexOf,
@@ -24,7 +25,7 @@ import {
   textOfGiven,
   TypeErrorOf,
 } from "./intrinsics.ts"
-import { opImport, opModuleCode, opModuleText, opModuleValue, opRequire, opResolve } from "./bridge.ts"
+import { kindError, opImport, opModuleCode, opModuleText, opModuleValue, opRequire, opResolve } from "./bridge.ts"
 import type { Bridge } from "./bridge.ts"
 import type { SessionNames } from "./session-names.ts"
 
@@ -91,8 +92,31 @@ export class RealmModules {
         if (given !== undefined) type = textOfGiven(given)
       }
     }
-    const request = jsonStringify([text, type, "import", newList()])
-    if (text === sessionSpecifier) {
+    return this.#loadOne(text, type, importer)
+  }
+
+  /** As `load`, for the engine's own `import()`, which is not told to a promise of another realm: session code may have changed `then`. */
+  loadFor(
+    specifier: string,
+    importer: string,
+    type: string,
+    settle: (isLoaded: boolean, value: unknown) => void,
+  ): void {
+    // The engine takes nothing but a module of its own for it.
+    if (specifier === sessionSpecifier && importer !== "") {
+      const message = `'${sessionSpecifier}' is there for the text of ES modules that a session imports; code that is made at run time, and CommonJS, cannot have it.`
+      return settle(false, kindError("module_invalid", message))
+    }
+    void promiseThen(
+      this.#loadOne(specifier, type, importer),
+      (value) => settle(true, value),
+      (reason) => settle(false, reason),
+    )
+  }
+
+  async #loadOne(specifier: string, type: string, importer: string): Promise<unknown> {
+    const request = jsonStringify([specifier, type, "import", newList()])
+    if (specifier === sessionSpecifier) {
       this.#ask("import", opImport, importer, `[${request}]`)
       return this.#session().all()
     }

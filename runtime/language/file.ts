@@ -46,12 +46,7 @@ export interface FileText {
   readonly isAsync: boolean
   /** What it has of the session that loads it. */
   readonly session: SessionUse | undefined
-  /** Whether its calls of `import()` are turned to the linker; those of a very long CommonJS file stay the engine's. */
-  readonly isLookedThrough: boolean
 }
-
-/** Characters of a CommonJS file that is parsed just to find `import()` in it: a tree takes some 30 times its text. */
-const lookedThroughMax = 512 * 1024
 
 export interface FileOptions {
   readonly isTypeScript: boolean
@@ -67,12 +62,8 @@ export function compileFile(source: string, { isTypeScript, format }: FileOption
   // A comment of the same length: lines and columns stay.
   const text = source.replace(/^\uFEFF/, " ").replace(/^#!/, "//")
   if (!isTypeScript && format !== "module") {
-    const isPlain = format === "commonjs" ? !importCall.test(text) : !moduleWords.test(text)
-    if (isPlain) return plainCommonJs(text)
-    if (format === "commonjs" || isFunctionBody(text)) {
-      if (text.length > lookedThroughMax) return { ...plainCommonJs(text), isLookedThrough: false }
-      if (!importCall.test(text)) return plainCommonJs(text)
-    }
+    // `import()` in it is the engine's, which asks the linker.
+    if (format === "commonjs" || !moduleWords.test(text) || isFunctionBody(text)) return plainCommonJs(text)
   }
   const lang = isTypeScript ? "ts" : "js"
   const sourceType = format === "module" || isTypeScript ? "module" : format === "commonjs" ? "commonjs" : "unambiguous"
@@ -97,7 +88,6 @@ export function compileFile(source: string, { isTypeScript, format }: FileOption
   return assemble(text, new Edits(text), result, isModule, (offset) => offset, noNames)
 }
 
-const importCall = /\bimport\s*(?:\/[/*][^]*)?\(/
 const moduleWords = /\b(?:import|export|await)\b/
 
 /** Whether the engine takes it as CommonJS. It only compiles it, and lazily: no tree is made. */
@@ -127,7 +117,6 @@ function plainCommonJs(code: string): FileText {
     types: noNames,
     isAsync: false,
     session: undefined,
-    isLookedThrough: true,
   }
 }
 
@@ -269,7 +258,6 @@ function assemble(
     types,
     isAsync,
     session,
-    isLookedThrough: true,
     ...exportsOf(program, lines, original),
   }
 }

@@ -21,6 +21,7 @@ import { SessionChecks } from "./checks.ts"
 import { codeChangeTool } from "./code-changes.ts"
 import type { OnChange } from "./code-changes.ts"
 import type { ErrorRecord, Outcome } from "./outcome.ts"
+import type { ToolSet } from "./tools.ts"
 import { changeNames, checkRevision, SessionChanges } from "./changes.ts"
 import { Pin, SessionHandles } from "./handles.ts"
 import type { PinInfo, RetainedValue } from "./handles.ts"
@@ -105,7 +106,7 @@ export interface SessionFacts {
   readonly workspace: string
   readonly group: string
   readonly principal: string | undefined
-  readonly tools: ReadonlyMap<string, Tool>
+  readonly tools: ToolSet
   readonly evalTimeoutMs: number | undefined
   readonly idleMs: number | undefined
   readonly graceMs: number | undefined
@@ -230,7 +231,7 @@ export class Session implements Tenant, ShellSession {
     return this.facts.principal
   }
   get tools(): ReadonlyMap<string, Tool> {
-    return this.facts.tools
+    return this.facts.tools.calls
   }
   get group(): string {
     return this.facts.group
@@ -360,6 +361,7 @@ export class Session implements Tenant, ShellSession {
       key: sessionKey(facts),
       profile: facts.grants.capabilities.join(","),
       directory: facts.directory,
+      tools: facts.tools.declaration,
       state: () => this.state,
       globalNames: () => this.#context.globalNamesOf(workspace),
       preludes: () => this.#context.preludeTextsOf(workspace, facts.profile),
@@ -721,15 +723,30 @@ export class Session implements Tenant, ShellSession {
     })
   }
 
-  /** Names the state as it is committed now, to roll back to. A mark of the same name is replaced. */
+  /** Names the state as it is committed now, to roll back to. A mark of the same name is replaced; `handle_limit` beyond `limits.marksMax`. */
   async mark(name: string): Promise<void> {
     this.#checkTurn("mark")
     expectOption(typeof name === "string", "A mark's name", "a string", name)
     const shell = await this.#ready()
     await shell.operate(() => {
-      this.#marks ??= new Map()
-      this.#marks.set(name, copyState(this.state))
+      const marks = (this.#marks ??= new Map())
+      const { marksMax } = this.#context.limits
+      if (!marks.has(name) && marks.size >= marksMax) {
+        const message = `Session '${this.id}' has ${marks.size} marks, its maximum (limits.marksMax); take some away with unmark.`
+        throw new NacreError("handle_limit", message)
+      }
+      marks.set(name, copyState(this.state))
     })
+  }
+
+  /** The names of the marks, oldest first. */
+  marks(): string[] {
+    return [...(this.#marks?.keys() ?? [])]
+  }
+
+  /** Takes a mark away, and frees what only it holds; `false` when there is none of that name. */
+  unmark(name: string): boolean {
+    return this.#marks?.delete(name) === true
   }
 
   /** Puts the session back to a mark, as a new commit. Resolves with the names that could not come back; fails with `mark_not_found`. */
@@ -740,7 +757,7 @@ export class Session implements Tenant, ShellSession {
     return shell.operate(() => {
       const marked = this.#marks?.get(name)
       if (marked === undefined) {
-        const known = [...(this.#marks?.keys() ?? [])].join(", ") || "none"
+        const known = this.marks().join(", ") || "none"
         throw new NacreError("mark_not_found", `Session '${this.id}' has no mark '${name}'; it has: ${known}.`)
       }
       this.worker?.evict(this)

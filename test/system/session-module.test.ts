@@ -350,23 +350,35 @@ describe("what is refused", () => {
     [
       "require",
       `require("nacre:session")`,
-      /^'nacre:session' is not to be had by require, as this session asks for it; use await import\(\)/,
+      /^'nacre:session' is there for ES modules that a session imports, and not by require, as this session asks for it/,
     ],
     [
       "a CommonJS file",
       `import "./common.cjs"`,
-      /^'nacre:session' is not to be had by require, as .*common.cjs asks for it/,
+      /^'nacre:session' is there for ES modules that a session imports, and not by require, as .*common.cjs asks/,
     ],
     [
       "require of a file that imports it",
       `import "./outer.cjs"`,
-      /^'\.\/live-names.mjs' has names of 'nacre:session' and is not to be had by require, as .*outer.cjs/,
+      /^'\.\/live-names.mjs' has names of 'nacre:session' and cannot be had by require, as .*outer.cjs.*use await import/,
+    ],
+    [
+      "import() of a CommonJS file",
+      `import late from "./late.cjs"; await late()`,
+      /^'nacre:session' is there for the text of ES modules that a session imports; .*CommonJS, cannot have it/,
+    ],
+    [
+      "import() in a text of a file",
+      `import { late } from "./made.mjs"; await late()`,
+      /^'nacre:session' is there for the text of ES modules/,
     ],
     ["an export of a name", `import "./again.mjs"`, /A file cannot export 'x' again, since what they mean changes/],
     ["a file that does not parse", `import "./broken.mjs"`, /broken.mjs:2:/],
   ])("for %s", async (_, code, message) => {
     write("common.cjs", `require("nacre:session")`)
     write("live-names.mjs", `import { x } from "nacre:session"; export const f = () => x`)
+    write("late.cjs", `module.exports = () => import("nacre:session")`)
+    write("made.mjs", `export const late = () => (0, eval)('import("nacre:session")')`)
     write("outer.cjs", `require("./live-names.mjs")`)
     write("again.mjs", `import { x } from "nacre:session"\nexport { x }`)
     write("broken.mjs", `import { x } from "nacre:session"\nexport const y = (`)
