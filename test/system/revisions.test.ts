@@ -345,3 +345,50 @@ test.each([
   const { rejection } = (await checked.submit({ source, file: "here.ts" })) as Rejected
   expect(rejection.diagnostics[0]).toMatchObject({ key: "f", file: "here.ts", ...place })
 })
+
+test("a record whose member was wrapped since, and so is data, is there again with it in a new realm", async () => {
+  const session = await it.open({ check: "syntax" })
+  await session.submit(
+    "const both = { v: f, g: () => 5 }\nfunction f(n: number): number { return n }\nconst kept = [] as unknown[]",
+  )
+  await session.eval("kept.push(both.g)")
+  await session.wrapBinding({ name: "f", key: "k", source: "(inner) => (n) => inner(n) + 1" })
+  const code = "[both.v(1), both.v === f, both.g(), kept[0]()]"
+  expect(await session.run(code)).toEqual([2, true, 5, 5])
+  await it.killHosts()
+  const outcome = await session.eval(code)
+  expect(outcome).toMatchObject({ status: "ok", lost: [], value: { data: [2, true, 5, 5] } })
+})
+
+test("what a record holds is made again with an eval, whatever the order of the submission", async () => {
+  for (const source of [
+    "const both = { v: f }\nconst f = (n: number): number => g(n)\nfunction g(n: number) { return n }",
+    "function g(n: number) { return n }\nconst f = (n: number): number => g(n)\nconst both = { v: f }",
+  ]) {
+    const session = await it.open({ check: "syntax" })
+    await session.submit(source)
+    await session.eval("function g(n: number) { return n * 10 }")
+    expect(await session.run("[both.v(1), both.v === f]")).toEqual([10, true])
+  }
+})
+
+test("a class that extends a function, which makes a subclass of that class, is made before the subclass", async () => {
+  const session = await it.open({ check: "syntax" })
+  await session.submit("class E {}\nclass F extends E { m() { return 1 } }")
+  const result = await session.submit("class E extends d {}\nfunction d(): any { if (!new.target) return new F() }")
+  expect(result).toMatchObject({ status: "committed" })
+  expect(await session.run("d().m()")).toBe(1)
+})
+
+test("data that a change only writes anew, beside what it makes, has not changed", async () => {
+  const session = await it.open({ check: "syntax" })
+  await session.submit("class E { m() { return 1 } }\nclass F extends E {}")
+  const wrap = (name: string) =>
+    session.wrapBinding({ name, key: "k", source: "(inner: any) => class extends inner {}" })
+  await wrap("E")
+  // It holds the other, so both are one group now.
+  await wrap("F")
+  const changed = await session.submit("class E { m() { return 2 } }")
+  expect(changed).toMatchObject({ status: "committed", record: { lostData: [] } })
+  expect(await session.run("new F().m()")).toBe(2)
+})

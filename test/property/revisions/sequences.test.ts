@@ -20,8 +20,8 @@ import type { Definition, Verdict, Wanted } from "./naive-model.ts"
 
 const isCi = process.env["CI"] !== undefined
 const seed = Number(process.env["NACRE_SEED"] ?? 1)
-/** 120 take some 40 seconds. */
-const numRuns = Number(process.env["NACRE_RUNS"] ?? (isCi ? 120 : 20))
+/** 110 take some 40 seconds. */
+const numRuns = Number(process.env["NACRE_RUNS"] ?? (isCi ? 110 : 20))
 
 const moduleNames = ["a", "b", "c", "d", "E", "F"] as const
 const localNames = ["x", "y"] as const

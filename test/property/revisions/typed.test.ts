@@ -11,8 +11,8 @@ import type { Finding } from "../../unit/checker/oracle.ts"
 import { useNacre } from "../../system/nacre-under-test.ts"
 
 const seed = Number(process.env["NACRE_SEED"] ?? 1)
-/** 40 take some 40 seconds. */
-const numRuns = Number(process.env["NACRE_RUNS"] ?? (process.env["CI"] === undefined ? 8 : 40))
+/** 30 take some 30 seconds. */
+const numRuns = Number(process.env["NACRE_RUNS"] ?? (process.env["CI"] === undefined ? 8 : 30))
 
 const names = ["a", "b", "c", "D", "E"] as const
 const forms: readonly ((own: string, x: string, y: string, n: number) => string)[] = [
