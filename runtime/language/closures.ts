@@ -361,7 +361,8 @@ export class Closures {
     if (this.#kept.size === 0) return
     for (let index = this.#analysis.functions.length - 1; index >= 0; index--) {
       const site = this.#analysis.functions[index]!
-      if (site.body !== undefined) this.#closeScope(site.body)
+      // A body that is a block can end where a statement in it does: those are closed in their order, below.
+      if (site.body?.place?.how === "arrow") this.#closeScope(site.body)
       if (!this.#kept.has(site)) continue
       const { form, end, isNamed, name } = site
       const tail = `,${this.#tokenOf(site)},${this.#rangeOf(site).functions.get(site)})`
@@ -371,7 +372,10 @@ export class Closures {
       const isWrapped = form === "method" || isNamed
       bounds.closed = this.#edits.close(end, this.#inserted(isWrapped ? `}${accessText(name!)}${tail}` : tail))
     }
-    for (const scope of this.#analysis.scopes) if (scope.place?.how === "statement") this.#closeScope(scope)
+    const bodies = this.#analysis.functions.flatMap(({ body }) => (body?.place?.how === "block" ? [body] : []))
+    const statements = this.#analysis.scopes.filter(({ place }) => place?.how === "statement")
+    for (const scope of [...bodies, ...statements].toSorted((a, b) => b.place!.at - a.place!.at))
+      this.#closeScope(scope)
   }
 
   /** After an object literal: which of its accessors are which functions. The last one of a key is the one that counts. */

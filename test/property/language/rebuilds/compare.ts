@@ -32,7 +32,8 @@ const known = new Set([842, 1682])
 
 const preludeScript = new Script(prelude + probes, { filename: "nacre:prelude" })
 const bundle = bundleRealmScript()
-const takeLogged = new Script("logged.splice(0).join('\\n')")
+/** A line that doubles each time is longer than any string: then the rest does not count. */
+const takeLogged = new Script("logged.splice(0).map((line) => line.slice(0, 10_000)).join('\\n')")
 const takeFuel = new Script("fuel")
 
 /** Texts of functions are not compared: two of ours may be laid out differently. */
@@ -130,11 +131,13 @@ interface Tally {
   programs: number
   rebuilds: number
   threw: number
+  /** Those that end differently for a reason that is known. */
+  explained: number
   /** Programs that held something a realm alone can hold, so that some of their cuts were none. */
   kept: Map<string, number>
   constructs: Map<Construct, number>
 }
-const tally: Tally = { programs: 0, rebuilds: 0, threw: 0, kept: new Map(), constructs: new Map() }
+const tally: Tally = { programs: 0, rebuilds: 0, threw: 0, explained: 0, kept: new Map(), constructs: new Map() }
 
 async function byUs(parts: readonly Part[], random: () => number): Promise<Ended & { marks: string[] }> {
   const session = new ResidentSession({ realms })
@@ -193,6 +196,20 @@ function kindOf(what: string): string {
     .replace(/\b[vfCr]\d+\b/g, "…")
 }
 
+/**
+ * Programs that may end differently (docs/decisions/122). Where a stack overflows is a matter of how much of it a frame takes; a name that is bound nowhere, and a constant that the rest
+ * of a list is assigned to, throw where they are written, and the engine says where the statement or the rest begins; `await` is no name.
+ */
+const freePlaces =
+  /^(?:RangeError: Maximum call stack size exceeded|ReferenceError: \S+ is not defined|TypeError: Assignment to constant variable\.)$/
+
+function isExplained(theirs: Ended, ours: Ended): boolean {
+  if (ours.how === "SyntaxError") return ours.value.startsWith("The keyword 'await' is reserved")
+  if (ours.how !== theirs.how || !freePlaces.test(ours.how) || ours.frames.length !== theirs.frames.length) return false
+  const withoutFirst = (it: Ended): string => comparable({ ...it, frames: it.frames.slice(1) })
+  return withoutFirst(theirs) === withoutFirst(ours)
+}
+
 function comparable({ how, value, logged, frames }: Ended): string {
   // A program logs 300 lines at most, which we count an eval at a time.
   const lines = logged.split("\n").slice(0, 300)
@@ -230,6 +247,10 @@ async function compare(seed: number): Promise<boolean> {
   if (theirs.how !== "ok") tally.threw += 1
   for (const construct of constructs) tally.constructs.set(construct, (tally.constructs.get(construct) ?? 0) + 1)
   if (comparable(theirs) !== comparable(ours)) {
+    if (isExplained(theirs, ours)) {
+      tally.explained += 1
+      return true
+    }
     const listing = parts
       .map(({ text }, index) => `${text === last ? text : untyped(text)} ${ours.marks[index] ?? ""}`)
       .join("\n-----\n")
@@ -258,11 +279,11 @@ export function testPrograms(half: 0 | 1): void {
   )
 
   afterAll(() => {
-    const { programs, threw, rebuilds, constructs, kept } = tally
+    const { programs, threw, rebuilds, explained, constructs, kept } = tally
     const share = (number: number): string => `${Math.round((number / programs) * 100)} %`
     console.log(
       [
-        `${programs} programs, ${rebuilds} rebuilds; ${share(threw)} end with an error`,
+        `${programs} programs, ${rebuilds} rebuilds; ${share(threw)} end with an error; ${explained} end differently for a known reason`,
         ...grammar.map((construct) => `  ${construct}: ${share(constructs.get(construct) ?? 0)}`),
         "Not rebuilt, since only the realm holds:",
         ...Array.from(kept, ([what, times]) => `  ${what}: ${times}`),
@@ -275,5 +296,6 @@ export function testPrograms(half: 0 | 1): void {
     const rare = grammar.filter((construct) => (tally.constructs.get(construct) ?? 0) < tally.programs / 200)
     expect(rare).toEqual([])
     expect(tally.rebuilds).toBeGreaterThan(tally.programs)
+    expect(tally.explained).toBeLessThan(Math.max(5, tally.programs / 200))
   })
 }
