@@ -6,6 +6,10 @@ export interface DeclarationText {
   key: string
   /** Their original TypeScript text. */
   source: string
+  /** Keys of the files that specifiers in it mean, where these are told. */
+  targets?: { specifier: string; key: string }[] | undefined
+  /** It is no declaration but a file that an import leads to; the key is no name. */
+  isFile?: boolean | undefined
 }
 
 /** A name that is bound but not declared in the set: a session's local. */

@@ -19,6 +19,39 @@ export function freeNames(file: ts.SourceFile): Set<string> {
   return free
 }
 
+/** What files import the names of their session from. */
+export const sessionModule = "nacre:session"
+
+/** Names of the session that a file imports; of a namespace, whatever may be one of its members. */
+export function sessionNames(file: ts.SourceFile): Set<string> {
+  const names = new Set<string>()
+  for (const statement of file.statements) {
+    if (!isSessionImport(statement)) continue
+    const bindings = statement.importClause?.namedBindings
+    if (bindings === undefined) continue
+    if (typescript.isNamespaceImport(bindings)) {
+      for (const [, name] of file.text.matchAll(/\.\s*([\w$\u0080-\uffff]+)/g)) names.add(name!)
+    } else for (const { propertyName, name } of bindings.elements) names.add((propertyName ?? name).text)
+  }
+  return names
+}
+
+/** Whether a file has all names of its session as one object. */
+export function hasSessionNamespace(file: ts.SourceFile): boolean {
+  return file.statements.some((statement) => {
+    const bindings = isSessionImport(statement) ? statement.importClause?.namedBindings : undefined
+    return bindings !== undefined && typescript.isNamespaceImport(bindings)
+  })
+}
+
+function isSessionImport(statement: ts.Statement): statement is ts.ImportDeclaration {
+  return (
+    typescript.isImportDeclaration(statement) &&
+    typescript.isStringLiteral(statement.moduleSpecifier) &&
+    statement.moduleSpecifier.text === sessionModule
+  )
+}
+
 interface Names {
   readonly own: ReadonlySet<string>
   readonly outer: Names | undefined

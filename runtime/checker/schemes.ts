@@ -37,6 +37,9 @@ export function emitSchemes(
     for (const member of members) member.isTextless = true
     return undefined
   }
+  const [first] = members
+  if (first?.isFile === true)
+    return [isSkipped ? sourceScheme(first) : { ...sourceScheme(first), shown: shownOf(text) }]
   if (isSkipped || members.some(({ source }) => hidesAnnotation(source, text))) return members.map(sourceScheme)
   const emitted = parseFile("emitted.d.ts", text)
   const texts = new Map(members.map(({ key }) => [key, ""]))
@@ -53,7 +56,12 @@ export function emitSchemes(
     last = key
   }
   texts.set(last, texts.get(last)! + left)
-  return members.map(({ key }) => schemeOf(texts.get(key)!))
+  return members.map(({ key, targets }) => {
+    const known = schemeOf(texts.get(key)!)
+    if (targets === undefined) return known
+    // An import of a file sees what the file sees.
+    return { ...known, scheme: { ...known.scheme, names: new Set([...known.scheme.names, ...targets.values()]) } }
+  })
 }
 
 function isGenerated(statement: ts.Statement): boolean {
@@ -66,9 +74,12 @@ export function schemeOf(emitted: string): KnownScheme {
     all.startsWith(`import("${moduleOf("")}`) ? `import("${moduleOf(name)}").${name}` : all,
   )
   const file = parseFile("scheme.d.ts", text)
+  return { scheme: { text, names: freeNames(file), isSource: false }, shown: shownOf(text, file) }
+}
+
+function shownOf(text: string, file: ts.SourceFile = parseFile("shown.d.ts", text)): string {
   const plain = /\/[/*]/.test(text) ? printer.printFile(file) : text
-  const shown = plain.replace(importType, "$1").trim()
-  return { scheme: { text, names: freeNames(file), isSource: false }, shown }
+  return plain.replace(importType, "$1").trim()
 }
 
 function sourceScheme({ source, names }: Entry): KnownScheme {

@@ -4,7 +4,7 @@ import type { DeclarationText, Environment } from "./declarations.ts"
 import { regroup } from "./groups.ts"
 import { Layout } from "./layout.ts"
 import { parseFile } from "./library.ts"
-import { freeNames, namesOfStatement } from "./names.ts"
+import { freeNames, namesOfStatement, sessionNames } from "./names.ts"
 import type { PackageFiles } from "./packages.ts"
 import { brokenScheme, localScheme } from "./schemes.ts"
 import { SetVersions } from "./sets.ts"
@@ -106,19 +106,24 @@ export class SessionSets {
 }
 
 /** A declaration, parsed by itself. What does not parse says so at once and is `any` to others. */
-export function entryOf({ key, source }: DeclarationText): Entry {
+export function entryOf({ key, source, targets = [], isFile = false }: DeclarationText): Entry {
   const file = parseFile("declaration.ts", source)
+  const names = isFile ? sessionNames(file) : freeNames(file)
+  for (const target of targets) names.add(target.key)
   const entry: Entry = {
     key,
     source,
-    names: freeNames(file),
+    names,
+    ...(isFile ? { isFile } : {}),
+    ...(targets.length > 0 ? { targets: new Map(targets.map((target) => [target.specifier, target.key])) } : {}),
     group: undefined,
     isLocal: false,
     scheme: undefined,
     shown: undefined,
     diagnostics: undefined,
   }
-  const problems = syntaxProblems(file)
+  // Of a file that is evaluated already, they are told with everything else about it.
+  const problems = isFile ? [] : syntaxProblems(file)
   if (problems.length === 0) return entry
   const { scheme, shown } = brokenScheme(key)
   const diagnostics = problems.map(({ code, messageText, start, length }) => ({

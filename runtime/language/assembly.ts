@@ -52,6 +52,8 @@ export interface CompiledUnit {
   cells: string[]
   /** Whether modules are loaded before its statements run. */
   imports: boolean
+  /** Specifiers of its imports. */
+  modules: readonly string[]
   declares: { name: string; kind: "let" | "const" | "var"; span: Span }[]
   definitions: CompiledDefinition[]
   mentions: string[]
@@ -275,6 +277,7 @@ export class Assembly {
       declares: fresh.declares,
       definitions: [...candidates.map((candidate) => this.#definition(candidate, transform)), ...this.#imports()],
       imports: this.#analysis.imports.length > 0,
+      modules: this.#analysis.imports.map(({ specifier }) => specifier),
       mentions: [...transform.mentions],
       writes: [...transform.writes],
       captures: [...transform.captures],

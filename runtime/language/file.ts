@@ -12,6 +12,8 @@ import { decodeMap } from "./lower.ts"
 import { invalid, type InvalidSource, type Node, type Program } from "./parse.ts"
 import { LineTable, Segments, type Position } from "./positions.ts"
 import { analyse } from "./scope.ts"
+import { editSessionNames, sessionSpecifier } from "./session-names.ts"
+import type { SessionUse } from "./session-names.ts"
 
 /** Where the text of a file asks the linker for `import()`: of a module by its `import.meta`, of a CommonJS file by a parameter. */
 export const importHook = "$$_import"
@@ -42,6 +44,8 @@ export interface FileText {
   /** Names that only types bear. */
   readonly types: ReadonlySet<string>
   readonly isAsync: boolean
+  /** What it has of the session that loads it. */
+  readonly session: SessionUse | undefined
 }
 
 export interface FileOptions {
@@ -112,6 +116,7 @@ function plainCommonJs(code: string): FileText {
     stars: [],
     types: noNames,
     isAsync: false,
+    session: undefined,
   }
 }
 
@@ -219,7 +224,12 @@ function assemble(
   original: (offset: number) => number,
   types: ReadonlySet<string>,
   source = text,
-): FileText {
+): FileText | InvalidSource {
+  const session = isModule && text.includes(sessionSpecifier) ? editSessionNames(parsed.program, edits) : undefined
+  if (session !== undefined && "message" in session) {
+    const { message, start, end } = session
+    return invalid(source, [{ message, start: original(start), end: original(end) }])
+  }
   for (const { start } of parsed.module.dynamicImports) {
     const hook = isModule ? `import.meta.${importHook}` : importHook
     edits.replace(start, start + "import".length, hook)
@@ -247,6 +257,7 @@ function assemble(
     map,
     types,
     isAsync,
+    session,
     ...exportsOf(program, lines, original),
   }
 }
@@ -269,6 +280,8 @@ function exportsOf(
   // Imports first, since an export may stand before what it gives on.
   for (const node of program.body) {
     if (node.type === "ImportDeclaration") {
+      // The session is no file.
+      if (node.source.value === sessionSpecifier) continue
       const request = ask(node)
       for (const specifier of node.specifiers) {
         let name = "*"

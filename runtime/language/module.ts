@@ -46,7 +46,11 @@ export function splitModule(source: string, firstLine = 1): Module | InvalidSour
   const locate = (offset: number) => ({ filename: "", ...lines.position(offset) })
   const { program, written, shift, analysis, special } = prepared
   const code = new Map(
-    findDefinitions(program, analysis, special, () => true).candidates.map((it) => [it.name, it.readsWhenMade]),
+    // Which of the names are code is found by the candidate, whatever the order of the text.
+    findDefinitions(program, analysis, special, () => true, false, true).candidates.map((it) => [
+      it.name,
+      it.readsWhenMade,
+    ]),
   )
   const { definitions } = new Assembly(source, prepared, noNames, "module", locate, new Set(), true).unit()
   tellTexts(definitions, source, prepared, (offset) => lines.position(offset))

@@ -630,15 +630,18 @@ export class Session implements Tenant, ShellSession {
   }
 
   /**
-   * Declares what was exported. A session that had no definitions then has the digest of the export, if its workspace has the same preludes;
-   * otherwise `differs` names those that are not.
+   * Declares what was exported. A session that had no definitions then has the digest of the export, if its workspace has the same preludes and
+   * its directory the same files; otherwise `differs` names those that are not. What the session does not import yet is imported first, in an eval.
    */
   async importRevision(
     exported: ExportedRevision,
     options: Pick<Change, "principal" | "reason"> = {},
   ): Promise<Committed | Rejected> {
     this.#checkOpen()
-    return this.#moduleChanges.import(exported, options)
+    const { principal } = options
+    return this.#moduleChanges.import(exported, options, (source) =>
+      this.eval(source, principal === undefined ? {} : { principal }),
+    )
   }
 
   /** The records of what led to each revision after `since`, oldest first. */

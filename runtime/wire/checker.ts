@@ -6,9 +6,14 @@ import { bool, int, list, oneOf, optional, record, str } from "./check.ts"
 import type { Checked } from "./check.ts"
 import { message } from "./schema.ts"
 
-export const checkerWireVersion = 1
+export const checkerWireVersion = 2
 
-const declaration = record({ key: str, source: str })
+const declaration = record({
+  key: str,
+  source: str,
+  targets: optional(list(record({ specifier: str, key: str }))),
+  isFile: optional(bool),
+})
 const local = record({ name: str, keyword: oneOf("let", "const"), type: str })
 const environment = record({
   id: str,

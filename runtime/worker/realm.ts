@@ -141,6 +141,8 @@ export class Realm {
         settle: api.settleImport,
         refuse: api.refuseImport,
         drop: api.dropModule,
+        begin: api.beginModules,
+        end: () => copyStrings(api.endModules()),
       },
       directory,
       this.capabilities,
