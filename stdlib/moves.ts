@@ -8,6 +8,7 @@ import { classOfPart, classRecord, type ClassRecord } from "./classes.ts"
 import { isExtensible, MapOf, mapGet, mapSet, newList, objectHasOwn, prototypeOf, setPrototype } from "./intrinsics.ts"
 import { constructOn, privatesOfPrototype, type PrivatesOfClass } from "./privates.ts"
 import { isRecordedProxy } from "./proxy-record.ts"
+import { rootScope, stampToken, tokenDescriptor, tokenParent, type ScopeDescriptor, type ScopeToken } from "./stamp.ts"
 
 /** A class that took the place of another under a name. */
 export interface Redefinition {
@@ -59,7 +60,7 @@ export function moveInstances(
     const from = classRecord(redefinition.from)!
     const to = classRecord(redefinition.to)!
     const found = instancesOf(from.parts[0]!, redefinition.from, reached)
-    const problem = moveProblem(redefinition, from, to, found, successors, isEphemeral)
+    const problem = moveProblem(redefinition, from, to, found, successors, isEphemeral, reached)
     if (problem === undefined) {
       mapSet(successors, redefinition.from, redefinition.to)
       moveFound(redefinition, from, to, found, moved)
@@ -100,6 +101,7 @@ function moveProblem(
   found: readonly FoundInstance[],
   successors: Map<unknown, object>,
   isEphemeral: (binding: string) => boolean,
+  reached: readonly Reached[],
 ): string | undefined {
   const parent = prototypeOf(oldClass)
   if ((mapGet(successors, parent) ?? parent) !== prototypeOf(newClass)) return "what it extends changed"
@@ -112,6 +114,23 @@ function moveProblem(
     if (before === undefined || !before.has(instance.object)) continue
     if (!after!.isOpen) return "it has private names and a constructor whose parameters run code"
     if (isEphemeral(instance.binding)) return `an instance cannot be made again (in '${instance.binding}')`
+  }
+  if (before === undefined || found.length === 0) return undefined
+  const user = userOfPrivates(oldClass, reached)
+  return user === undefined ? undefined : `a function made in it uses its private names (in '${user}')`
+}
+
+/** The binding of a function that was made inside of a class and uses its private names. Instances of another class have not got these. */
+function userOfPrivates(made: object, reached: readonly Reached[]): string | undefined {
+  for (let at = 0; at < reached.length; at++) {
+    const { object, binding } = reached[at]!
+    let token: ScopeToken | undefined = stampToken(object)
+    for (let depth = 0; typeof token === "function" && depth < linksMax; depth++) {
+      const descriptor = token(tokenDescriptor) as ScopeDescriptor
+      if (descriptor.p === true && token(0) === made) return binding
+      if (descriptor.o === rootScope) break
+      token = token(tokenParent) as ScopeToken
+    }
   }
   return undefined
 }

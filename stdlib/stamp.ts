@@ -26,6 +26,8 @@ export interface ScopeDescriptor {
   readonly n: readonly string[]
   /** The source, once the unit is known. */
   q: SourceRecord | undefined
+  /** The scope is a class's, and what is inside uses its private names. */
+  readonly p?: true
 }
 
 /** An activation: gives the variable of a number, its parent for -1, its descriptor for -2, and 1 for -3 while its frame may go on. */
@@ -36,7 +38,8 @@ export interface Skeleton {
   readonly w: (key: number, value: unknown) => void
   /** A class takes what its computed keys were. */
   readonly f: Record<string, (keys?: readonly (string | symbol)[]) => object>
-  readonly s: Record<string, (this: unknown) => Skeleton>
+  /** A class whose inside is to be made has to be one that has an inside. */
+  readonly s: Record<string, (this: unknown) => Skeleton | undefined>
 }
 
 export type SkeletonMaker = (...parameters: unknown[]) => Skeleton
@@ -109,6 +112,14 @@ export function stampAccessors(object: object, token: ScopeToken, facts: readonl
     if (set !== undefined && (facts[at + 2] as number) >= 0 && !Stamp.has(set)) {
       stampFunction(set, token, facts[at + 2] as number)
     }
+  }
+  return object
+}
+
+/** Stamps methods of an object literal that was just made, which could not be stamped where they stand. `facts`: a key and a number, and so on. */
+export function stampMethods(object: object, token: ScopeToken, facts: readonly (string | number)[]): object {
+  for (let at = 0; at < facts.length; at += 2) {
+    stampFunction(descriptorOf(object, facts[at] as string)!.value as object, token, facts[at + 1] as number)
   }
   return object
 }

@@ -27,7 +27,9 @@ export function emitSchemes(
   file: ts.SourceFile,
   members: readonly Entry[],
 ): KnownScheme[] | undefined {
-  if (members.some(({ isTextless }) => isTextless === true)) return members.map(sourceScheme)
+  const isJsx = file.languageVariant === typescript.LanguageVariant.JSX
+  const sources = (): KnownScheme[] => members.map((member) => sourceScheme(member, isJsx))
+  if (members.some(({ isTextless }) => isTextless === true)) return sources()
   let text = ""
   let isSkipped: boolean
   try {
@@ -37,7 +39,7 @@ export function emitSchemes(
     for (const member of members) member.isTextless = true
     return undefined
   }
-  if (isSkipped || members.some(({ source }) => hidesAnnotation(source, text))) return members.map(sourceScheme)
+  if (isSkipped || members.some(({ source }) => hidesAnnotation(source, text))) return sources()
   const emitted = parseFile("emitted.d.ts", text)
   const texts = new Map(members.map(({ key }) => [key, ""]))
   // What has no key of its own (the base of a class) is for the next declaration that has one.
@@ -71,8 +73,8 @@ export function schemeOf(emitted: string): KnownScheme {
   return { scheme: { text, names: freeNames(file), isSource: false }, shown }
 }
 
-function sourceScheme({ source, names }: Entry): KnownScheme {
-  const shown = printer.printFile(parseFile("scheme.ts", source)).trim()
+function sourceScheme({ source, names }: Entry, isJsx: boolean): KnownScheme {
+  const shown = printer.printFile(parseFile("scheme.ts", source, isJsx)).trim()
   return { scheme: { text: source, names, isSource: true }, shown }
 }
 

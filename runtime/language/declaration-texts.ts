@@ -5,6 +5,7 @@
 // it ends the line of the statement before or an empty line is between them. Documentation belongs to what follows in any case.
 import { keyOf } from "./canonical.ts"
 import { bareStatement } from "./definition.ts"
+import { blanksFor } from "./edits.ts"
 import type { Program } from "./parse.ts"
 
 export interface DeclarationText {
@@ -20,6 +21,8 @@ interface Part {
   readonly start: number
   readonly end: number
   readonly text: string
+  /** The `export` in it. */
+  readonly exported?: { readonly from: number; readonly to: number }
 }
 
 /** The texts of a program's declarations by key. The program stands `shift` later than in the source. */
@@ -57,7 +60,9 @@ export function declarationTexts(source: string, program: Program, shift: number
       continue
     }
     const key = keyOf(node)
-    if (key !== undefined) add(key, { statement, start, end, text: textTo(end) })
+    if (key === undefined) continue
+    const part = { statement, start, end, text: textTo(end) }
+    add(key, outer === node ? part : { ...part, exported: { from: outerStart, to: bareStart } })
   }
   return new Map(Array.from(parts, ([key, of]) => [key, joined(source, of)] as const))
 }
@@ -67,10 +72,23 @@ function joined(source: string, parts: readonly Part[]): DeclarationText {
   const { start } = first
   const { end } = last
   const isOnePiece = parts.every(
-    ({ statement, start: from, end: to, text }, index) =>
-      text === source.slice(from, to) && statement === first.statement + index,
+    ({ statement, start: from, end: to, text, exported }, index) =>
+      statement === first.statement + index && (exported !== undefined || text === source.slice(from, to)),
   )
-  if (isOnePiece) return { source: source.slice(start, end), start, end }
+  if (isOnePiece) {
+    let text = first.text
+    let at = first.end
+    for (const { exported, end: to } of parts.slice(1)) {
+      // Without a trace of the word all that follows would move.
+      if (exported !== undefined) {
+        text += source.slice(at, exported.from) + blanksFor(source.slice(exported.from, exported.to))
+        at = exported.to
+      }
+      text += source.slice(at, to)
+      at = to
+    }
+    return { source: text, start, end }
+  }
   return { source: parts.map(({ text }) => text).join("\n"), start, end }
 }
 

@@ -17,6 +17,7 @@ import type {
 import { decodeBindingForEmbedder } from "../wire/values/embedder.ts"
 import type { Definitions } from "../module/definitions.ts"
 import type { DefinitionRecord } from "../wire/schema.ts"
+import type { Jsx } from "../language/jsx-option.ts"
 import type { ErrorRecord, Outcome } from "./outcome.ts"
 import type { SessionState } from "./state.ts"
 import { typeOfValue } from "./value-types.ts"
@@ -28,6 +29,7 @@ export interface ChecksContext {
   readonly profile: string
   /** Where packages are looked up, for their types. */
   readonly directory: string
+  readonly jsx: Jsx | undefined
   readonly state: () => SessionState
   /** Names of the workspace's globals. */
   readonly globalNames: () => readonly string[]
@@ -148,7 +150,7 @@ export class SessionChecks {
   }
 
   #place(purpose: "checks" | "assist", text: string, hidden: ReadonlySet<string> = noNames): Place {
-    const { state, globalNames, preludes, profile, directory } = this.#context
+    const { state, globalNames, preludes, profile, directory, jsx } = this.#context
     const { locals, definitions } = state()
     const used = purpose === "assist" ? new Set(text.match(/[\w$\u00aa-\uffff]+/g)) : undefined
     const told: LocalText[] = []
@@ -167,6 +169,7 @@ export class SessionChecks {
       preludes: preludes(),
       locals: told,
       directory,
+      jsx,
     })
   }
 }

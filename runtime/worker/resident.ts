@@ -6,6 +6,7 @@ import { createHash } from "node:crypto"
 import type { Script } from "node:vm"
 import { compile, compileDefinitions, compileSkeleton } from "../language/compile.ts"
 import type { KeptDefinition, SkeletonUnit } from "../language/compile.ts"
+import type { Jsx } from "../language/jsx-option.ts"
 import type { NameKind, NameTable } from "../language/transform.ts"
 import type { HostFunction } from "../../stdlib/bridge.ts"
 import { isPlainValue } from "../wire/check.ts"
@@ -141,13 +142,17 @@ export class Resident implements NameTable {
   #mayReachBuiltIns = false
   #retargets = 0
 
+  /** What JSX is turned into. */
+  readonly jsx: Jsx | undefined
+
   /** `realm` is a blank one of the checkpoint's profile. */
   constructor(session: string, commit: number, checkpoint: Checkpoint, realm: Realm, host: HostFunction) {
     this.session = session
     this.commit = commit
-    const { kind, tools, directory, profile } = checkpoint
+    const { kind, tools, directory, profile, jsx } = checkpoint
     this.realm = realm
-    this.modules = realm.moduleGraph(directory)
+    this.jsx = jsx
+    this.modules = realm.moduleGraph(directory, jsx)
     realm.adopt(host, { id: session, kind, tools, directory })
     this.preludes = new ResidentPreludes({
       realm,
@@ -290,6 +295,7 @@ export class Resident implements NameTable {
     const names: NameTable = {
       kind: (name) => (removed.includes(name) ? undefined : values.has(name) ? "readonly" : this.kind(name)),
       isRealmGlobal: (name) => this.isRealmGlobal(name),
+      jsx: this.jsx,
       dependencies: (name) => this.dependencies(name),
     }
     const filename = `nacre:revision/${id}`
@@ -549,6 +555,7 @@ export class Resident implements NameTable {
     const names: NameTable = {
       kind: (name) => (removed.includes(name) ? undefined : this.kind(name)),
       isRealmGlobal: (name) => this.isRealmGlobal(name),
+      jsx: this.jsx,
       dependencies: (name) => this.dependencies(name),
     }
     const missing = definitions.find(
@@ -692,6 +699,7 @@ export class Resident implements NameTable {
     const names: NameTable = {
       kind: (name) => (data.has(name) ? "readonly" : this.kind(name)),
       isRealmGlobal: (name) => this.isRealmGlobal(name),
+      jsx: this.jsx,
       dependencies: (name) => this.dependencies(name),
     }
     this.#addSources(sources.filter(({ id }) => !this.#sources.has(id)))
@@ -925,6 +933,7 @@ export class Resident implements NameTable {
     const names: NameTable = {
       kind: (name) => kinds.get(name) ?? this.kind(name),
       isRealmGlobal: (name) => this.isRealmGlobal(name),
+      jsx: this.jsx,
     }
     const problem = this.#install(kept, names, "nacre:definitions")
     return problem === undefined ? undefined : { kept, problem }
@@ -961,6 +970,7 @@ export class Resident implements NameTable {
     const names: NameTable = {
       kind: (name) => (replaces.includes(name) ? "local" : this.kind(name)),
       isRealmGlobal: (name) => this.isRealmGlobal(name),
+      jsx: this.jsx,
     }
     const problem = this.#install(kept, names, `nacre:retargeted/${++this.#retargets}`)
     if (problem !== undefined) this.#loseDefinitions(kept, problem)

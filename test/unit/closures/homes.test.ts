@@ -1,0 +1,319 @@
+// Functions that only mean something inside a class or an object literal, since they use private names or `super`: through a realm that is
+// thrown away after every eval they give what the engine gives for the same scripts in one context.
+import { inspect } from "node:util"
+import { describe, expect, test } from "vitest"
+import { byEngine } from "../../by-engine.ts"
+import { ResidentSession } from "../../resident.ts"
+
+async function byUs(scripts: readonly string[]): Promise<string[]> {
+  const session = new ResidentSession()
+  const values: string[] = []
+  for (const script of scripts) {
+    const { status, text, value } = await session.eval(script)
+    expect(session.ephemeral.map((name) => `${name}: ${session.ephemeralText(name)}`)).toEqual([])
+    values.push(status === "ok" ? inspect(value, { depth: 9 }) : inspect(text.split("\n")[0]))
+    expect(session.rebuild()).toEqual([])
+    // Looking at everything finds nothing changed: the same graph gives the same bytes in the realm that was made from them.
+    const { delta } = await session.eval("globalThis; void 0")
+    expect(delta, script).toEqual({})
+  }
+  return values
+}
+
+const cases: [what: string, scripts: string[]][] = [
+  [
+    "a private field of an instance, from an arrow of a method",
+    [
+      "class A { #n = 1; make() { return () => this.#n++ } get n() { return this.#n } }",
+      "const a = new A(), f = a.make(), g = a.make(); [f(), g(), a.n]",
+      "[f(), g(), a.n, f === g]",
+      "[new A().make()(), a.n]",
+      "[f.name, f.length, String(f), String(A), String(a.make)]",
+    ],
+  ],
+  [
+    "a private field alone, through a function held by itself",
+    ["class A { #n = 1; make() { return () => this.#n++ } } const f = new A().make(); f()", "f()", "f()"],
+  ],
+  [
+    "private names of what is handed in",
+    [
+      "class P { #x; constructor(x) { this.#x = x } static reader() { return (p) => p.#x } static tester() { return function has(o) { return #x in o } } static { this.writer = (p, v) => { p.#x = v } } }",
+      "const read = P.reader(), has = P.tester(), p = new P(3); [read(p), has(p), has({})]",
+      "P.writer(p, 4); [read(p), has(p), has.name]",
+      "read({})",
+      "[read(p), read(new P(9))]",
+    ],
+  ],
+  [
+    "private methods and accessors, static ones too",
+    [
+      "class A { #v = 1; #m(k) { return this.#v * k } get #g() { return this.#v } set #g(v) { this.#v = v } static #count = 0; static #next() { return ++A.#count } static next() { return () => A.#next() } all() { return [(k) => this.#m(k), () => this.#g, (v) => { this.#g = v }] } }",
+      "const [times, get, set] = new A().all(), next = A.next(); next(); set(5); [times(2), get()]",
+      "set(get() + 1); [times(10), get(), next()]",
+      "[next(), times(1)]",
+    ],
+  ],
+  [
+    "arrows in field initialisers",
+    [
+      "class C { #n = 0; inc = () => ++this.#n; static #made = 0; static made = () => C.#made; key = ((k) => () => this.#n + k)(100); constructor() { C.#made++ } }",
+      "const c = new C(), { inc, key } = c; [inc(), c.inc === inc, C.made()]",
+      "[inc(), c.inc(), key(), C.made(), inc.name, c.inc === inc]",
+      "new C(); [C.made(), key(), Object.keys(c)]",
+    ],
+  ],
+  [
+    "static blocks",
+    [
+      "let take, put; class S { static #secret = [1]; static { const own = () => this.#secret; take = () => own(); put = (x) => { this.#secret.push(x); return own().length } } }",
+      "[take(), put(2)]",
+      "[take(), put(3), take() === take()]",
+    ],
+  ],
+  [
+    "variables that are shared with functions that need no home",
+    [
+      "class A { #n = 10; make(k) { let left = k; return { take: () => (left--, this.#n + left), left: () => left, fill(m) { left = m } } } }",
+      "const { take, left, fill } = new A().make(5); [take(), left()]",
+      "fill(9); [take(), left()]",
+      "[take(), left(), fill.name]",
+    ],
+  ],
+  [
+    "classes in functions",
+    [
+      "const make = (k) => class { #k = k; static of() { return new this() } get() { return () => this.#k++ } same(o) { return () => #k in o } }",
+      "const K1 = make(1), K2 = make(10), f1 = K1.of().get(), f2 = K2.of().get(), one = K1.of(), same = K1.of().same(one), other = K2.of().same(one); [f1(), f2(), same(), other()]",
+      "[f1(), f2(), same(), other(), one instanceof K1]",
+      "[f1(), f2(), K1.of().get()()]",
+    ],
+  ],
+  [
+    "classes in loops, each with its own names",
+    [
+      "const fs = []; for (let i = 0; i < 3; i++) { class L { #i = i * 10; f() { return (o) => (#i in o ? o.#i : -1) } static own = new L() } fs.push([L.own, L.own.f()]) } 0",
+      "fs.map(([, f]) => fs.map(([o]) => f(o)))",
+      "fs.map(([o, f]) => f(o))",
+    ],
+  ],
+  [
+    "nested classes whose private names shadow",
+    [
+      "class Out { #x = 'out'; #y = 'y'; make() { const outer = this; class In { #x = 'in'; both() { return () => [this.#x, outer.#y, (() => #x in outer)()] } } return [new In().both(), () => this.#x, In] } }",
+      "const [both, own, In] = new Out().make(); [both(), own()]",
+      "[both(), own(), new In().both()()]",
+      "class Out2 { #a = 1; deep() { return class Mid { #b = 2; deep(o) { return class Low { #c = 3; sum(m) { return () => o.#a + m.#b + this.#c++ } } } } } } const o2 = new Out2(), Mid = o2.deep(), m = new Mid(), Low = m.deep(o2), sum = new Low().sum(m); sum()",
+      "[sum(), sum()]",
+      "[sum(), new Low().sum(m)()]",
+    ],
+  ],
+  [
+    "super of a class, in methods, accessors, static members and fields",
+    [
+      "class A { n = 1; f(k = 0) { return 'A' + this.n + k } get g() { return 'g' + this.n } set s(v) { this.n = v } static st() { return 'static ' + this.name } }",
+      "class B extends A { f() { return () => super.f(7) } get g() { return () => super.g } set(v) { return () => { super.s = v } } static st() { return () => super.st() } field = () => super.f(8); any(k) { return () => super[k]() } static { this.block = () => super.st() } }",
+      "const b = new B(), f = b.f(), g = b.g, set = b.set(5), st = B.st(), { field } = b, any = b.any('f'), { block } = B; [f(), g(), st(), field(), any(), block()]",
+      "set(); [f(), g(), b.n, field(), any()]",
+      "[f.name, String(f), field.name, st(), block(), b.f()()]",
+    ],
+  ],
+  [
+    "super through classes that are values, and through what their parent becomes",
+    [
+      "const A = ((k) => class { f() { return 'a' + k } })(1); const mix = (Base) => class extends Base { f() { return () => super.f() + '!' } }; const M = mix(A), f = new M().f(); f()",
+      "[f(), new M().f()()]",
+      "Object.setPrototypeOf(M.prototype, { f() { return 'other' } }); f()",
+      "f()",
+      "Object.setPrototypeOf(M.prototype, null); f()",
+      "f()",
+    ],
+  ],
+  [
+    "super and private names in one function",
+    [
+      "class A { f() { return this.k } } class B extends A { #n = 1; k = 'k'; f() { return () => super.f() + this.#n++ } }",
+      "const f = new B().f(); f()",
+      "[f(), f()]",
+    ],
+  ],
+  [
+    "object literals",
+    [
+      "const base = { f() { return 'base ' + this.n }, get g() { return 'g' + this.n } }; const o = { __proto__: base, n: 1, f() { return super.f() + '+' }, get g() { return super.g + '+' }, arrow() { return () => super.f() }, plain() { return this.n } }; const { f, arrow, plain } = o, h = o.arrow(); [o.f(), o.g, h(), f.call({ n: 2 })]",
+      "[o.f(), o.g, h(), f.call({ n: 3 }), o.arrow()(), arrow.name, String(f), String(Object.getOwnPropertyDescriptor(o, 'g').get)]",
+      "o.n = 7; [h(), o.plain(), plain.call({ n: 1 })]",
+      "Object.setPrototypeOf(o, { f() { return 'changed' } }); [h(), f.call(null), o.g]",
+      "[h(), o.f()]",
+    ],
+  ],
+  [
+    "object literals made in functions, many at once",
+    [
+      "const make = (n) => ({ n, toString() { return 'o' + this.n + super.toString.call([]) }, later() { return () => super.toString.call(this.n) + n } }); const os = [1, 2, 'x'].map(make), later = os.map((o) => o.later()); [os.map(String), later.map((f) => f())]",
+      "[os.map(String), later.map((f) => f())]",
+      "os[0].n = 5; [String(os[0]), later[0]()]",
+    ],
+  ],
+  [
+    "methods of literals whose literal is gone",
+    [
+      "const { f, g } = { __proto__: { v: 1, get w() { return this?.z } }, f() { return super.v }, g() { return super.w } }; [f(), g.call({ z: 2 })]",
+      "[f(), g.call({ z: 3 })]",
+      "f.call(null)",
+    ],
+  ],
+  [
+    "bound ones, in maps, with properties of their own",
+    [
+      "class A { #n = 1; make() { const f = (k) => (this.#n += k); f.tag = 't'; return f } } const m = new Map([['f', new A().make()]]), bound = m.get('f').bind(null, 10); bound()",
+      "[bound(), m.get('f')(1), m.get('f').tag]",
+      "[bound(), m.get('f').tag]",
+    ],
+  ],
+  [
+    "cycles: the function in a private field, in a static one, in what it captures",
+    [
+      "class A { #f; #n = 1; static kept; constructor() { this.#f = () => this.#n++; A.kept = this.#f } get f() { return this.#f } ring() { const ring = { f: () => [ring.f === this.ring2, this.#n] }; this.ring2 = ring.f; return ring } } const a = new A(), { f } = a, ring = a.ring(); [f(), f === A.kept]",
+      "[f(), f === A.kept, f === a.f, ring.f(), ring.f === a.ring2]",
+      "[f(), f === A.kept, f === a.f, ring.f(), ring.f === a.ring2]",
+    ],
+  ],
+  [
+    "several functions deep",
+    [
+      "class A { #n = 0; a() { let x = 1; return () => { let y = 2; return () => { x++; return () => (this.#n += x + y++) } } } } const one = new A().a(), two = one(), three = two(), four = two(); [three(), four()]",
+      "[three(), four(), two()(), one()()()]",
+      "[three(), four(), two()(), one()()()]",
+    ],
+  ],
+  [
+    "with the class's name shadowed and captured",
+    [
+      "class A { #n = 1; m(A) { return () => [A, this.#n++] } self() { return () => [new A().#n, A === this.constructor] } } const f = new A().m('arg'), self = new A().self(); [f(), self()]",
+      "[f(), self()]",
+      "[f(), self()]",
+    ],
+  ],
+  [
+    "errors of them",
+    [
+      "class A { #n = 1; make() { return [(o) => o.#n, () => super.nope(), () => super.nope.x, (o) => { o.#n = 1 }] } } const [read, call, get, write] = new A().make(); 0",
+      "read({})",
+      "call()",
+      "get()",
+      "write({})",
+      "read(undefined)",
+    ],
+  ],
+  [
+    "computed keys, static private data and homes in one class",
+    [
+      "let k = 0; const C = ((t) => class { static #s = t; #v = 1; ['a' + k++]() { return () => [this.#v++, C.s()()] } static s() { return () => this.#s } static ['b' + k++] = 1 })('t'); const f = new C().a0(); f()",
+      "[f(), C.b1]",
+      "[f(), Object.getOwnPropertyNames(C.prototype), Object.getOwnPropertyNames(C)]",
+    ],
+  ],
+]
+
+describe("what a rebuilt realm gives is what the engine gives", () => {
+  test.each(cases)("%s", async (_what, scripts) => {
+    expect(await byUs(scripts)).toEqual(byEngine(scripts))
+  })
+})
+
+test("async functions and generators with a home", async () => {
+  const values = await byUs([
+    "class A { #n = 1; async f() { return 1 } work() { return async (k) => { await 1; return this.#n += k } } all() { const self = this; return function* () { for (let i = 0; i < 2; i++) yield self.#n++ } } } class B extends A { later() { return async () => (await super.f()) + 1 } }; const w = new A().work(), all = new A().all(), later = new B().later(); await w(1)",
+    "[await w(2), [...all()], await later()]",
+    "[await w(2), [...all()], await later()]",
+  ])
+  expect(values).toEqual(["2", "[ 4, [ 1, 2 ], 2 ]", "[ 6, [ 3, 4 ], 2 ]"])
+})
+
+describe("what still belongs to the realm that made it", () => {
+  test.each([
+    [
+      "a call of super() that waits",
+      "let f; class A {} class B extends A { constructor() { const s = () => super(); s(); f = s } } new B()",
+      "f",
+    ],
+    ["an object literal in a field", "class A { o = { f() { return super.toString() } } } const o = new A().o", "o"],
+    [
+      "a method that something may have replaced",
+      "const o = { f() { return super.toString() }, ...{ a: 1 }, g() { return super.toString() } }",
+      "o",
+    ],
+    [
+      "a class in the default of a parameter",
+      "const f = ((C = class { #n = 1; m() { return () => this.#n } }) => new C().m())()",
+      "f",
+    ],
+    [
+      "a class that is made in a test of a loop",
+      "let f; while ((f = new (class { #n = 1; m() { return () => this.#n } })().m()) && f() > 1);",
+      "f",
+    ],
+  ])("%s", async (_what, source, name) => {
+    const session = new ResidentSession()
+    const { status, text } = await session.eval(`let beside = 1; ${source}`)
+    expect(status === "ok" ? "" : text).toBe("")
+    expect(session.ephemeral).toContain(name)
+    session.rebuild()
+    expect(await session.run("beside")).toBe(1)
+  })
+})
+
+describe("when their class is declared again", () => {
+  test.each([
+    [
+      "they keep its instances with them, and say so",
+      "class A { #n = 1; make() { return () => this.#n++ } get() { return this.#n } } const a = new A(), f = a.make(); f()",
+      "class A { #n = 100; make() { return () => -this.#n } get() { return 'new' + this.#n } }",
+      ["a (still an earlier A: a function made in it uses its private names (in 'f'))"],
+      "[f(), a.get(), a instanceof A, new A().get(), new A().make()()]",
+      [2, 3, false, "new100", -100],
+    ],
+    [
+      "those that only call super go on, and the instances move",
+      "class P { f() { return 'p' } } class A extends P { v = 1; f() { return () => super.f() + this.v } who() { return 'old' } } const a = new A(), f = a.f()",
+      "class A extends P { v = 1; f() { return () => 'new' } who() { return 'new' } }",
+      [],
+      "a.v = 5; [f(), a.who(), a.f()(), a instanceof A]",
+      ["p5", "new", "new", true],
+    ],
+    [
+      "a parent that is declared again is the one that super asks",
+      "class P { f() { return 'p' } } class A extends P { f() { return () => super.f() + '!' } } const f = new A().f()",
+      "class P { f() { return 'new p' } }",
+      [],
+      "[f(), new A().f()()]",
+      ["new p!", "new p!"],
+    ],
+    [
+      "the same text again",
+      "class A { #n = 1; make() { return () => this.#n++ } } const f = new A().make(); f()",
+      "class A { #n = 1; make() { return () => this.#n++ } }",
+      undefined,
+      "[f(), new A().make()()]",
+      [2, 1],
+    ],
+  ] as [string, string, string, string[] | undefined, string, unknown][])(
+    "%s",
+    async (_what, before, again, stale, ask, answer) => {
+      for (const isRebuilt of [false, true]) {
+        const session = new ResidentSession()
+        await session.run(before)
+        if (isRebuilt) session.rebuild()
+        const { status, text, delta } = await session.eval(again)
+        expect(status === "ok" ? "" : text).toBe("")
+        if (stale !== undefined) expect(delta.stale ?? []).toEqual(stale)
+        if (isRebuilt) session.rebuild()
+        expect(await session.run(ask)).toEqual(answer)
+        session.rebuild()
+        expect(session.ephemeral).toEqual([])
+        await session.run(ask)
+      }
+    },
+  )
+})
