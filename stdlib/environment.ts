@@ -28,7 +28,6 @@ import {
   accessorPartOf,
   stampAccessors,
   stampFunction,
-  stampMethods,
   type ScopeDescriptor,
   type Skeleton,
   type SkeletonMaker,
@@ -253,7 +252,6 @@ export class Environment implements CellOwner {
       stamp: stampFunction,
       stampAccessors,
       stampClass,
-      stampMethods,
       workshop: workshopOf,
       above: aboveHome,
       fields: (name: string, made: object, missing: string[], filled: Redefinition["filled"]) => {

@@ -116,14 +116,6 @@ export function stampAccessors(object: object, token: ScopeToken, facts: readonl
   return object
 }
 
-/** Stamps methods of an object literal that was just made, which could not be stamped where they stand. `facts`: a key and a number, and so on. */
-export function stampMethods(object: object, token: ScopeToken, facts: readonly (string | number)[]): object {
-  for (let at = 0; at < facts.length; at += 2) {
-    stampFunction(descriptorOf(object, facts[at] as string)!.value as object, token, facts[at + 1] as number)
-  }
-  return object
-}
-
 /** The getter or setter of a key. */
 export function accessorPartOf(object: object, key: string, isGetter: boolean): object {
   const descriptor = descriptorOf(object, key)!

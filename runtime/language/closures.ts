@@ -111,8 +111,7 @@ export class Closures {
     if (this.#kept.size === 0) return ""
     const accessors = this.#objects.size > 0 ? `,${this.#marker}3g=${this.#marker}0.stampAccessors` : ""
     const classes = this.#hasClasses ? `,${this.#marker}3k=${this.#marker}0.stampClass` : ""
-    const askers = this.#askers.size > 0 ? `,${this.#marker}3h=${this.#marker}0.stampMethods` : ""
-    return `${this.#marker}3=${this.#marker}0.stamp${accessors}${classes}${askers}`
+    return `${this.#marker}3=${this.#marker}0.stamp${accessors}${classes}`
   }
 
   // What is captured, and by which functions that can be kept
@@ -394,17 +393,16 @@ export class Closures {
   }
 
   #openLiteral(home: Home, { start }: { start: number }): void {
-    const methods = this.#askers.has(start) ? `${this.#marker}3h(` : ""
-    this.#edits.open(start, this.#inserted(`(${this.#homeName(home)}=${methods}`))
+    this.#edits.open(start, this.#inserted(`(${this.#homeName(home)}=`))
   }
 
-  /** After an object literal: which of its methods are which functions. */
-  #closeLiteral({ literal }: Home): void {
-    const askers = this.#askers.get(literal!.start)
-    if (askers === undefined) return void this.#edits.close(literal!.end, this.#inserted(")"))
-    const { functions } = this.#rangeOf(askers[0]!)
-    const list = askers.map((site) => `${JSON.stringify(site.name)},${functions.get(site)}`).join(",")
-    this.#edits.close(literal!.end, this.#inserted(`,${this.#tokenOf(askers[0]!)},[${list}]))`))
+  /** Methods that ask the literal for `super` are stamped once they stand in it. */
+  #closeLiteral(home: Home): void {
+    const { start, end } = home.literal!
+    const askers = this.#askers.get(start) ?? []
+    const name = this.#homeName(home)
+    const stamps = askers.map((site) => `,${this.#stamp(site, name + accessText(site.name!))}`)
+    this.#edits.close(end, this.#inserted(`${stamps.join("")}${askers.length > 0 ? `,${name}` : ""})`))
   }
 
   #openSite(site: FunctionSite): void {

@@ -311,7 +311,7 @@ class Walk {
   readonly #given = new Map<Node, { name: string; target: Reference | undefined }>()
   /** The classes around, with their private names. */
   readonly #classes: { names: ReadonlySet<string>; home: Home }[] = []
-  /** Above 0 in the head of a loop: what stands there is evaluated again without a new activation. */
+  /** Above 0 in the head of a loop, and in a body that is no block: what stands there is evaluated again without a new activation. */
   #repeated = 0
   /** The scope that `var` declares in. */
   #varScope = this.#scope
@@ -520,12 +520,13 @@ class Walk {
       case "WhileStatement":
         this.#repeated += 1
         this.#expression(node.test)
-        this.#repeated -= 1
+        // A block is an activation of its own, anything else is not.
         this.#body(node.body)
+        this.#repeated -= 1
         break
       case "DoWhileStatement":
-        this.#body(node.body)
         this.#repeated += 1
+        this.#body(node.body)
         this.#expression(node.test)
         this.#repeated -= 1
         break
@@ -595,7 +596,10 @@ class Walk {
 
   #block(node: Extract<Node, { type: "BlockStatement" }>): Scope {
     const scope = this.#open("block", node.start, { how: "block", at: node.start + 1, end: node.end - 1 })
+    const repeated = this.#repeated
+    this.#repeated = 0
     this.#list(node.body)
+    this.#repeated = repeated
     this.#close()
     return scope
   }
@@ -603,6 +607,8 @@ class Walk {
   /** A turn of a loop has variables of its own: those of its head too are reached from the beginning of its body. */
   #loopBody(node: Node): void {
     const head = this.#scope
+    const repeated = this.#repeated
+    this.#repeated = 0
     if (node.type === "BlockStatement") {
       const scope = this.#open("block", node.start, { how: "block", at: node.start + 1, end: node.end - 1 })
       head.into = scope
@@ -611,6 +617,7 @@ class Walk {
       head.into = this.#open("block", node.start, { how: "statement", at: node.start, end: node.end })
       this.#body(node)
     }
+    this.#repeated = repeated
     this.#close()
   }
 
@@ -1079,9 +1086,11 @@ class Walk {
     this.#opening = -1
     this.#varScope = this.#scope
     const outerPlaceless = this.#placeless
+    const outerRepeated = this.#repeated
     this.#placeless += 1
     for (const parameter of node.params) this.#parameter(parameter)
     this.#placeless = outerPlaceless
+    this.#repeated = 0
     if (node.body !== null) {
       const { body } = node
       const isBlock = body.type === "BlockStatement"
@@ -1097,6 +1106,7 @@ class Walk {
       if (isArrow && isBlock) this.#endArrow(node.end)
     }
     this.#functionDepth -= 1
+    this.#repeated = outerRepeated
     this.#varScope = outerVars
     this.#opening = outerOpening
     this.#close()

@@ -307,7 +307,7 @@ export class ModuleGraph {
 
   /** What a CommonJS file asks for by name is looked for ahead, since an ES module among it has to be linked before code runs. */
   #expandCommonJs(file: FileModule): void {
-    for (const [, specifier] of file.source.matchAll(requireCall)) {
+    for (const [, specifier] of (file.text?.code ?? file.source).matchAll(requireCall)) {
       if (this.#added.length >= filesPerImportMax) return
       try {
         const resolved = this.#resolver.resolve(specifier!, file.path, file.path, "require")

@@ -207,6 +207,69 @@ const cases: [what: string, scripts: string[]][] = [
     ],
   ],
   [
+    "loops of every kind",
+    [
+      "const fs = [], base = (k) => ({ f() { return k } }); let i = 0; while (i < 2) { const o = { __proto__: base(i), f() { return () => super.f() } }; fs.push(o.f()); i++ } for (const k of [5, 6]) fs.push({ __proto__: base(k), f() { return () => super.f() } }.f()); do { i++; class L { #i = i; f() { return () => this.#i } } fs.push(new L().f()) } while (i < 4); top: for (;;) { for (let j = 7; ; j++) { if (j > 8) break top; fs.push({ __proto__: base(j), f() { return () => super.f() } }.f()) } } fs.map((f) => f())",
+      "fs.map((f) => f())",
+      "fs.map((f) => f())",
+    ],
+  ],
+  [
+    "in switches, conditions, chains and spreads",
+    [
+      "const base = { f() { return this.n } }, made = []; for (const n of [1, 2]) switch (n) { case 1: made.push({ __proto__: base, n, f() { return super.f() } }); break; default: { made.push(...[n ? { __proto__: base, n, get g() { return super.f() } } : null]) } } made.map((o) => o.f() + (o.g ?? 0))",
+      "made.map((o) => o.f() + (o.g ?? 0))",
+    ],
+  ],
+  [
+    "constants that are classes and records of them, parameter properties, nested in namespaces",
+    [
+      "const K = class { #n = 1; f() { return () => this.#n++ } }; const ops = { K: class { #n = 10; f() { return () => this.#n++ } }, o: { toString() { return () => super.toString.call(1) } } }; const all = [new K().f(), new ops.K().f(), ops.o.toString()]; all.map((f) => f())",
+      "all.map((f) => f())",
+      "[...all, new K().f(), new ops.K().f()].map((f) => f())",
+    ],
+  ],
+  [
+    "a class whose static initialisers never finished",
+    [
+      "let f, g; try { class A { #n = 1; static { f = (o) => #n in o; throw 1 } } } catch {} try { class B { #n = 1; static { g = () => new B().#n } static x = (() => { throw 1 })() } } catch {} [f({}), g()]",
+      "[f({}), g()]",
+      "[f({}), g()]",
+    ],
+  ],
+  [
+    "private names of two classes and super in one expression",
+    [
+      "class A { #a = 1; static of(o) { return o.#a } f() { return 'A' } sub() { const a = this; return class B extends A { #b = 2; f() { return () => [super.f(), this.#b++, a.#a++, A.of(this)] } } } } const B = new A().sub(), f = new B().f(); f()",
+      "[f(), new B().f()()]",
+      "[f(), new B().f()(), new (new A().sub())().f()()]",
+    ],
+  ],
+  [
+    "frozen and sealed homes",
+    [
+      "class A { #n = 1; f() { return () => this.#n++ } } Object.freeze(A); Object.freeze(A.prototype); const o = Object.freeze({ __proto__: { g() { return 'g' } }, g() { return () => super.g() } }); const f = new A().f(), g = o.g(); [f(), g()]",
+      "[f(), g()]",
+      "[f(), g(), Object.isFrozen(A), Object.isFrozen(o)]",
+    ],
+  ],
+  [
+    "super that writes",
+    [
+      "class A { set v(x) { this.w = x } } class B extends A { put() { return (x) => { super.v = x; super.plain = x + 1; super.w += 1 } } } const b = new B(), put = b.put(); put(1); [b.w, b.plain, Object.keys(b)]",
+      "put(5); [b.w, b.plain, Object.keys(b)]",
+      "Object.freeze(b); put(6)",
+      "Object.freeze(b); try { put(7) } catch (e) { e.name }",
+    ],
+  ],
+  [
+    "names that are given, taken away and changed",
+    [
+      "class A { #n = 1; f() { const named = () => this.#n; Object.defineProperty(named, 'name', { value: 'other' }); named.self = named; delete named.length; return [named, function again(k) { return k > 0 ? again(k - 1) : 'end' }, () => this.#n, { m: () => this.#n }.m] } } const fs = new A().f(); [fs.map((f) => f.name), fs[0].self === fs[0], 'length' in fs[0], fs[1](2)]",
+      "[fs.map((f) => f.name), fs[0].self === fs[0], Object.hasOwn(fs[0], 'length'), fs[1](2), fs.map(String)]",
+    ],
+  ],
+  [
     "computed keys, static private data and homes in one class",
     [
       "let k = 0; const C = ((t) => class { static #s = t; #v = 1; ['a' + k++]() { return () => [this.#v++, C.s()()] } static s() { return () => this.#s } static ['b' + k++] = 1 })('t'); const f = new C().a0(); f()",
@@ -243,6 +306,11 @@ describe("what still belongs to the realm that made it", () => {
       "a method that something may have replaced",
       "const o = { f() { return super.toString() }, ...{ a: 1 }, g() { return super.toString() } }",
       "o",
+    ],
+    [
+      "an object literal that the body of a loop makes again and again",
+      "const fs = []; let i = 0; while (i++ < 2) fs.push({ __proto__: { v: i }, f() { return super.v } }.f); do fs.push(class { #n = i; static f = new this().f; f = () => this.#n }.f); while (i++ < 5)",
+      "fs",
     ],
     [
       "a class in the default of a parameter",
