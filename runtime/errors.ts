@@ -131,7 +131,7 @@ export const errorKinds = {
   handle_limit: {
     code: -32064,
     retry: "same",
-    when: "The session holds its maximum of pins or of retained values.",
+    when: "The session holds its maximum of pins, of marks or of retained values.",
   },
   tool_not_found: { code: -32050, retry: "never", when: "Session code called a tool that the session does not have." },
   tool_timeout: { code: -32051, retry: "same", when: "A tool call did not settle within its deadline." },

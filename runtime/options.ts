@@ -38,6 +38,8 @@ export interface Limits {
   candidatesMax: number
   /** Pins of one session. Each may keep data of its revision that has been replaced. */
   pinsMax: number
+  /** Marks of one session. Each keeps the state that it names. */
+  marksMax: number
   /** Values of one session that the embedder holds by handles. They are committed as its bindings are. */
   retainedValuesMax: number
   /** Milliseconds a synchronous call from session code waits for its answer. */
@@ -81,6 +83,7 @@ export const defaultLimits: Limits = {
   changeTimeoutMs: 10_000,
   candidatesMax: 32,
   pinsMax: 32,
+  marksMax: 32,
   retainedValuesMax: 1_000,
   syncCallTimeoutMs: 1_000,
   residentsPerWorkerMax: 500,

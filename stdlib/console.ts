@@ -3,6 +3,7 @@
 // Output belongs to the eval in whose context it is written. What code of an ended eval writes goes nowhere, silently: a late log line
 // must not throw into a callback that can do nothing about it.
 import {
+  ErrorOf,
   listOf,
   MapOf,
   mapDelete,
@@ -15,6 +16,8 @@ import {
 } from "./intrinsics.ts"
 import { opNow } from "./bridge.ts"
 import type { Bridge } from "./bridge.ts"
+import { tableText } from "./console-table.ts"
+import { shownFrames } from "./error-stack.ts"
 import { formatConsole } from "./format-console.ts"
 import { defaultPreviewLimits } from "./preview.ts"
 import type { TextOf } from "./preview.ts"
@@ -24,8 +27,8 @@ export function makeConsole(bridge: Bridge, textOf?: TextOf): object {
   const times = new MapOf<string, number>()
   let indent = 0
 
-  const write = (stream: "stdout" | "stderr", args: ArrayLike<unknown>): void => {
-    const text = formatConsole(args, defaultPreviewLimits, textOf)
+  const write = (stream: "stdout" | "stderr", args: ArrayLike<unknown>, tail = ""): void => {
+    const text = formatConsole(args, defaultPreviewLimits, textOf) + tail
     bridge.output(stream, indent === 0 ? `${text}\n` : `${indented(text, stringRepeat("  ", indent))}\n`)
   }
   const line = (text: string, args: ArrayLike<unknown> = none, from = 0): void =>
@@ -57,8 +60,8 @@ export function makeConsole(bridge: Bridge, textOf?: TextOf): object {
     dirxml() {
       write("stdout", listOf(arguments))
     },
-    table(value: unknown) {
-      write("stdout", listOf(one(value)))
+    table(value: unknown, columns?: unknown) {
+      write("stdout", one(tableText(value, columns, textOf) ?? value))
     },
     error() {
       write("stderr", arguments)
@@ -67,7 +70,8 @@ export function makeConsole(bridge: Bridge, textOf?: TextOf): object {
       write("stderr", arguments)
     },
     trace() {
-      write("stderr", listOf(arguments, 0, "Trace:"))
+      const head = arguments.length > 0 ? "Trace:" : "Trace"
+      write("stderr", listOf(arguments, 0, head), shownFrames(new ErrorOf()))
     },
     assert(condition: unknown) {
       if (condition) return

@@ -136,6 +136,13 @@ export function stackText(object: object): string | undefined {
   return formatted !== undefined && formatted.shown === value ? formatted.raw : value
 }
 
+/** The lines of an own `stack` that name user code, with the line break before each; empty where there are none, or a session has replaced them. */
+export function shownFrames(object: object): string {
+  if (frames === undefined || stackText(object) === undefined) return ""
+  const formatted = weakMapGet(formattedStacks, object)
+  return formatted === undefined ? "" : frames.map(formatted.raw)
+}
+
 /**
  * Gives an error that came from elsewhere the frames of `site`, an error made where this realm asked for it: the stack it brought is of another
  * process, with that one's paths.

@@ -16,6 +16,8 @@ import {
   stringSlice,
 } from "./intrinsics.ts"
 import { brandOf } from "./brands.ts"
+import { errorHeader } from "./error-header.ts"
+import { shownFrames } from "./error-stack.ts"
 import { defaultPreviewLimits, preview, type PreviewLimits, type TextOf } from "./preview.ts"
 
 /** Characters of one line from which on values show as their kind only: a thousand large arguments cost little more than one. */
@@ -54,13 +56,21 @@ export function formatConsole(
     const value = args[i]
     if (i > 0) text += " "
     const part =
-      typeof value === "string"
-        ? value
-        : preview(value, text.length > detailedCharsMax ? briefLimits : limits, textOf).text
+      typeof value === "string" ? value : shown(value, text.length > detailedCharsMax ? briefLimits : limits, textOf)
     if (text.length + part.length > consoleCharsMax) return text + stringSlice(part, 0, consoleCharsMax - text.length)
     text += part
   }
   return text
+}
+
+/** An error that is written by itself says where it is from, between its header and its properties. */
+function shown(value: unknown, limits: PreviewLimits, textOf: TextOf | undefined): string {
+  const { text } = preview(value, limits, textOf)
+  if (typeof value !== "object" || value === null || brandOf(value) !== "error") return text
+  const header = errorHeader(value)
+  const frames = shownFrames(value)
+  if (frames === "" || stringSlice(text, 0, header.length) !== header) return text
+  return header + frames + stringSlice(text, header.length)
 }
 
 function isDirective(letter: string): boolean {

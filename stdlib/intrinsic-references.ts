@@ -27,6 +27,8 @@ import { pathStep } from "./quote.ts"
 export interface IntrinsicReferences {
   /** For other realms of the same engine and profile. */
   readonly plan: IntrinsicPlan
+  /** What the objects have now is what they were made with. Before other realms get the plan. */
+  lookAgain(): void
   /** The path of an intrinsic; `undefined` for every object that did not come with the realm. */
   nameOf(object: object): string | undefined
   /** The intrinsic of that path in this realm; `undefined` when this engine has none. */
@@ -90,8 +92,8 @@ const asHidden = 5
 export function captureIntrinsics(global: object, walked = walk(global)): IntrinsicReferences {
   const objects = follow(global, walked)
   let facts = walked.facts ?? factsOf(objects)
-  const plan: IntrinsicPlan = { parents: walked.parents, keys: walked.keys, ways: walked.ways, facts }
-  let found: IntrinsicPlan = plan
+  const { parents: metFrom, keys: metUnder, ways: metBy } = walked
+  let found: IntrinsicPlan = walked
   let seen: Set<object> | undefined
   let names: Map<object, string> | undefined
   let byName: Map<string, object> | undefined
@@ -121,7 +123,12 @@ export function captureIntrinsics(global: object, walked = walk(global)): Intrin
   }
 
   return {
-    plan,
+    get plan() {
+      return { parents: metFrom, keys: metUnder, ways: metBy, facts }
+    },
+    lookAgain: () => {
+      facts = factsOf(objects)
+    },
     add: (name, object) => {
       // The lists of a plan are those of other realms too.
       const more = { parents: copyList(found.parents), keys: copyList(found.keys), ways: copyList(found.ways) }

@@ -16,6 +16,7 @@ import {
   newList,
   objectFreeze,
   PromiseOf,
+  promiseThen,
   putOwn,
   RangeErrorOf,
   stringIndexOf,
@@ -84,7 +85,25 @@ export class RealmModules {
         if (given !== undefined) type = textOfGiven(given)
       }
     }
-    const request = jsonStringify([text, type, "import", newList()])
+    return this.#loadOne(text, type, importer)
+  }
+
+  /** As `load`, for the engine's own `import()`, which is not told to a promise of another realm: session code may have changed `then`. */
+  loadFor(
+    specifier: string,
+    importer: string,
+    type: string,
+    settle: (isLoaded: boolean, value: unknown) => void,
+  ): void {
+    void promiseThen(
+      this.#loadOne(specifier, type, importer),
+      (value) => settle(true, value),
+      (reason) => settle(false, reason),
+    )
+  }
+
+  async #loadOne(specifier: string, type: string, importer: string): Promise<unknown> {
+    const request = jsonStringify([specifier, type, "import", newList()])
     const root = await this.#start(`[${request}]`, importer)
     return (root as { n0: unknown }).n0
   }

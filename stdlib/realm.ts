@@ -7,6 +7,7 @@ import {
   applyFunction,
   arrayPush,
   defineOwn,
+  deleteOwn,
   descriptorOf,
   hasOwn,
   isSame,
@@ -187,6 +188,8 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
     const own = depth < around.length ? around[depth] : run
     if (own !== undefined && own.state.how !== "threw") own.state = { how: "threw", error }
   }
+  // The engine's, in a realm that is made at the moment in which another thread has asked for it (`runtime/worker/collect.ts`).
+  deleteOwn(realmGlobal, "gc")
   recordProxies(realmGlobal)
   recordAttributes()
   hideInserted()
@@ -895,7 +898,9 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
   }
 
   return objectFreeze({
-    intrinsicPlan: intrinsics.plan,
+    get intrinsicPlan() {
+      return intrinsics.plan
+    },
     newList: (): Primitive[] => newList(),
     newBytes: (length: number): Uint8Array => new Uint8ArrayOf(length),
 
@@ -910,6 +915,8 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
     /** Gives it what it has of Node; before any session has it. */
     installNode(node: NodeSide): void {
       installNode(node, modules, exit, nodeGlobals, capabilities)
+      // A plan that came from another realm of the profile knows of this already.
+      if (plan === undefined) intrinsics.lookAgain()
       noteGlobals()
       name("require", modules.makeRequire("") as object)
     },
@@ -919,7 +926,8 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
     initMeta: (object: object, how: string, key: string, url: string, path: string, folder: string) =>
       modules.initMeta(object, how, key, url, path, folder),
     giveModule: (value: unknown) => modules.give(value),
-    loadModule: (specifier: string, from: string) => modules.load(specifier, undefined, from),
+    loadModule: (specifier: string, from: string, type: string, settle: (isLoaded: boolean, value: unknown) => void) =>
+      modules.loadFor(specifier, from, type, settle),
     settleImport: (job: string, ok: boolean, value: unknown) => modules.settle(job, ok, value),
     refuseImport: (job: string, problem: string) => modules.refuse(job, problem),
     dropModule: (key: string) => modules.drop(key),

@@ -2,8 +2,8 @@
 //
 // The session is the connection's own, or one with an id, which stays when the prompt is left. A broken socket is opened again by the client
 // library, within the server's grace; what that means for the session is told above the prompt.
-import { connectSocket } from "../client/index.ts"
-import type { ConnectionChange } from "../client/index.ts"
+import { connectSocket, RequestError } from "../client/index.ts"
+import type { Client, ConnectionChange } from "../client/index.ts"
 import { hasColours, paintFor } from "./colours.ts"
 import { History, historyPath } from "./history.ts"
 import { RemoteSession } from "./prompt-session.ts"
@@ -34,7 +34,11 @@ export async function replConnected({ url, token, session, profile, historyFile 
       ...(profile === undefined ? {} : { profile }),
     },
     onConnection: (change) => {
-      for (const listener of listeners) listener(textOf(change, session))
+      const tell = (text: string): void => {
+        for (const listener of listeners) listener(text)
+      }
+      if (change.type === "renewed" && session !== undefined) void sessionNow(client, session).then(tell)
+      else tell(textOf(change))
     },
   })
   const stop = (): void => stopping.abort()
@@ -66,12 +70,20 @@ export async function replConnected({ url, token, session, profile, historyFile 
   }
 }
 
-function textOf(change: ConnectionChange, session: string | undefined): string {
+function textOf(change: ConnectionChange): string {
   if (change.type === "lost") return `The connection broke (${change.reason}); it is being opened again.`
-  if (change.type === "resumed") {
-    return change.missed === 0 ? "Connected again." : `Connected again; ${change.missed} messages are gone.`
+  if (change.type === "renewed") return "Connected again, to a new session: the server had given the old one up."
+  return change.missed === 0 ? "Connected again." : `Connected again; ${change.missed} messages are gone.`
+}
+
+/** On a new connection: whether the session with that id is still what it was, or another server knows nothing of it. */
+async function sessionNow(client: Client, session: string): Promise<string> {
+  try {
+    await client.request("attach", { session })
+  } catch (error) {
+    if (error instanceof RequestError && error.kind === "session_not_found")
+      return `Connected again; session '${session}' is new: the server had none of that id.`
+    return `Connected again; whether session '${session}' is still there is unknown: ${(error as Error).message}`
   }
-  return session === undefined
-    ? "Connected again, to a new session: the server had given the old one up."
-    : `Connected again, to session '${session}'.`
+  return `Connected again, to session '${session}'.`
 }

@@ -36,7 +36,9 @@ const apartEvals = 10
 const returnsMax = 16
 /** Share of a host's memory limit above which half of its idle realms are dropped. */
 const crampedShare = 0.6
-/** How long a host has to collect what was dropped before more is. */
+/** How long a host has to collect what it dropped before, until half of its realms are dropped besides. */
+const collectionMs = 1_500
+/** And how long until half of the rest follows. */
 const reliefMs = 5_000
 /** Share above which it gets no new work and is replaced once it is idle. */
 const fullShare = 0.8
@@ -59,6 +61,8 @@ interface HostSlot {
   readonly workers: WorkerSlot[]
   nextWorker: number
   isFull: boolean
+  /** When it was told to collect what it dropped, since it is short of memory. */
+  collectedAt: number
   /** When half of its realms were last dropped for want of memory. */
   relievedAt: number
   end: HostEnd | undefined
@@ -125,6 +129,7 @@ export class Scheduler {
       workers: [],
       nextWorker: 0,
       isFull: false,
+      collectedAt: -Infinity,
       relievedAt: -Infinity,
       end: undefined,
       gone: new Map(),
@@ -171,8 +176,8 @@ export class Scheduler {
     if (slot === undefined) return
     const share = rssBytes / this.#options.memoryBytesMax
     slot.isFull = share > fullShare
-    if (share <= crampedShare) slot.relievedAt = -Infinity
-    else if (this.#clock.now() - slot.relievedAt >= reliefMs) this.#evictHalf(slot)
+    if (share <= crampedShare) slot.collectedAt = slot.relievedAt = -Infinity
+    else this.#relieve(slot)
     if (slot.isFull) this.#recycleIfIdle(slot)
   }
 
@@ -466,8 +471,19 @@ export class Scheduler {
     if (last !== undefined) this.evict(last, "its worker had too many residents")
   }
 
+  /** Of a busy host's memory most is what has been dropped already: realms that are in use go only when that is not enough. */
+  #relieve(slot: HostSlot): void {
+    const now = this.#clock.now()
+    if (slot.collectedAt === -Infinity) {
+      slot.collectedAt = now
+      for (const worker of slot.workers) worker.collect()
+    } else if (now - slot.collectedAt >= collectionMs && now - slot.relievedAt >= reliefMs) {
+      slot.relievedAt = now
+      this.#evictHalf(slot)
+    }
+  }
+
   #evictHalf(slot: HostSlot): void {
-    slot.relievedAt = this.#clock.now()
     for (const worker of slot.workers) {
       let count = Math.ceil(worker.tenants.size / 2)
       for (const tenant of Array.from(worker.tenants.values())) {

@@ -44,12 +44,7 @@ export interface FileText {
   /** Names that only types bear. */
   readonly types: ReadonlySet<string>
   readonly isAsync: boolean
-  /** Whether its calls of `import()` are turned to the linker; those of a very long CommonJS file stay the engine's. */
-  readonly isLookedThrough: boolean
 }
-
-/** Characters of a CommonJS file that is parsed just to find `import()` in it: a tree takes some 30 times its text. */
-const lookedThroughMax = 512 * 1024
 
 export interface FileOptions {
   readonly isTypeScript: boolean
@@ -117,12 +112,8 @@ function compilePlain(source: string, { isTypeScript, format }: FileOptions): Fi
   // A comment of the same length: lines and columns stay.
   const text = source.replace(/^\uFEFF/, " ").replace(/^#!/, "//")
   if (!isTypeScript && format !== "module") {
-    const isPlain = format === "commonjs" ? !importCall.test(text) : !moduleWords.test(text)
-    if (isPlain) return plainCommonJs(text)
-    if (format === "commonjs" || isFunctionBody(text)) {
-      if (text.length > lookedThroughMax) return { ...plainCommonJs(text), isLookedThrough: false }
-      if (!importCall.test(text)) return plainCommonJs(text)
-    }
+    // `import()` in it is the engine's, which asks the linker.
+    if (format === "commonjs" || !moduleWords.test(text) || isFunctionBody(text)) return plainCommonJs(text)
   }
   const lang = isTypeScript ? "ts" : "js"
   const sourceType = format === "module" || isTypeScript ? "module" : format === "commonjs" ? "commonjs" : "unambiguous"
@@ -144,7 +135,6 @@ function compilePlain(source: string, { isTypeScript, format }: FileOptions): Fi
   return assemble(text, new Edits(text), result, isModule, (offset) => offset, noNames)
 }
 
-const importCall = /\bimport\s*(?:\/[/*][^]*)?\(/
 const moduleWords = /\b(?:import|export|await)\b/
 
 /** Whether the engine takes it as CommonJS. It only compiles it, and lazily: no tree is made. */
@@ -173,7 +163,6 @@ function plainCommonJs(code: string): FileText {
     stars: [],
     types: noNames,
     isAsync: false,
-    isLookedThrough: true,
   }
 }
 
@@ -309,7 +298,6 @@ function assemble(
     map,
     types,
     isAsync,
-    isLookedThrough: true,
     ...exportsOf(program, lines, original),
   }
 }

@@ -43,7 +43,7 @@ const change = {
   line: { type: "integer", min: 1, optional: true, doc: "The number of its first line; default 1." },
 } as const satisfies Fields
 
-const changeKinds = ["queue_full", "session_busy", "overloaded"] as const
+const changeKinds = ["capability_denied", "queue_full", "session_busy", "overloaded"] as const
 
 export const changeMethods = {
   submit: method({
@@ -89,7 +89,7 @@ export const changeMethods = {
       },
     },
     result: { fields: committedOrRejected },
-    fails: ["candidate_not_found", "session_busy", "overloaded"],
+    fails: ["capability_denied", "candidate_not_found", "session_busy", "overloaded"],
     needs: "opens",
     isBehindChanges: true,
     isChange: true,
@@ -100,7 +100,7 @@ export const changeMethods = {
     doc: "Forgets a candidate.",
     params: { candidate: { ...name, doc: "As `proposeChange` named it." } },
     result: { fields: { abandoned: { type: "boolean", doc: "False when there was none." } } },
-    fails: [],
+    fails: ["capability_denied"],
     needs: "opens",
     isBehindChanges: true,
     handle: async ({ candidate }, { session }) => ({ abandoned: await session.abandonChange(candidate) }),
@@ -110,7 +110,7 @@ export const changeMethods = {
     doc: "Publishes a new revision with the definitions of an earlier one; the session's locals stay.",
     params: { revision: { type: "integer", min: 0, doc: "The earlier one." }, ...reasons, onDataLoss },
     result: { fields: committedOrRejected },
-    fails: ["revision_not_found", "session_busy", "overloaded"],
+    fails: ["capability_denied", "revision_not_found", "session_busy", "overloaded"],
     needs: "opens",
     isBehindChanges: true,
     isChange: true,
@@ -131,7 +131,7 @@ export const changeMethods = {
     doc: "Declares what was exported. A session that had no definitions then has the digest of the export.",
     params: { exported: { fields: exportedRevision, doc: "What `exportRevision` answered." }, ...reasons },
     result: { fields: committedOrRejected },
-    fails: ["session_busy", "overloaded"],
+    fails: ["capability_denied", "session_busy", "overloaded"],
     needs: "opens",
     isBehindChanges: true,
     isChange: true,
@@ -175,7 +175,7 @@ export const changeMethods = {
       onDataLoss,
     },
     result: { fields: committedOrRejected },
-    fails: ["session_busy", "overloaded"],
+    fails: ["capability_denied", "session_busy", "overloaded"],
     needs: "opens",
     isBehindChanges: true,
     isChange: true,
@@ -192,7 +192,7 @@ export const changeMethods = {
       onDataLoss,
     },
     result: { fields: committedOrRejected },
-    fails: ["session_busy", "overloaded"],
+    fails: ["capability_denied", "session_busy", "overloaded"],
     needs: "opens",
     isBehindChanges: true,
     isChange: true,

@@ -41,6 +41,9 @@ type Initialize = Parameters<typeof openOptions>[0] & {
   events?: EventLevel | undefined
 }
 
+/** What a connection's own session is, unless the client says otherwise: each input begins where the last one ended. */
+const ownKind = "repl"
+
 /** A connection may open sessions without end: closed ones are forgotten now and then. */
 const attachedPerPurge = 256
 
@@ -59,7 +62,8 @@ export class Connection {
   #resolveExited!: (code: number) => void
   #begun: Promise<unknown> = Promise.resolve()
   #state: "new" | "initialized" | "shutting down" = "new"
-  #own: OpenOptions = { kind: "repl" }
+  /** What the client has asked for; a session that is there already is taken as it is in all else. */
+  #own: OpenOptions = {}
   #ownSession: Session | undefined
   #events: EventLevel = "own"
   #isClosed = false
@@ -112,7 +116,7 @@ export class Connection {
       throw new NacreError("invalid_request", "initialize: this connection has been initialized.")
     this.admitProfile(params.profile)
     this.#state = "initialized"
-    this.#own = { kind: "repl", ...openOptions(params) }
+    this.#own = openOptions(params)
     if (params.session !== undefined) this.#own.id = params.session
     else this.#own.profile ??= "standard"
     if (params.workspace !== undefined) this.#own.workspace = params.workspace
@@ -126,7 +130,7 @@ export class Connection {
       server: { name: "nacre", version: packageVersion() },
       workspace: this.workspace,
       profile: this.#own.profile ?? "standard",
-      kind: this.#own.kind,
+      kind: this.#own.kind ?? ownKind,
       positionEncoding: "utf-16",
       limits: { ...withoutInfinity(this.#context.limits), requestsInFlightMax, messageBytesMax },
       methods: Object.fromEntries(
@@ -328,7 +332,7 @@ export class Connection {
       if (typeof id === "string" && session === undefined) {
         throw new NacreError("session_not_found", `There is no session '${id}'; open it with sessions/open.`)
       }
-      if (session === undefined && needs === "opens") session = this.#ownSession = await nacre.open(this.#own)
+      if (session === undefined && needs === "opens") session = this.#ownSession = await this.#openOwn(nacre)
       if (session !== undefined) {
         this.admitProfile(session.profile)
         this.use(session)
@@ -347,6 +351,12 @@ export class Connection {
         return session
       },
     }
+  }
+
+  #openOwn(nacre: Nacre): Promise<Session> {
+    const { id } = this.#own
+    const isThere = id !== undefined && nacre.session(id, this.workspace) !== undefined
+    return nacre.open(isThere ? this.#own : { kind: ownKind, ...this.#own })
   }
 
   /** About a session that this connection has used, or what it shares with others; changes only for a client that follows them. */

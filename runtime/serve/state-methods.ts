@@ -29,13 +29,33 @@ export const stateMethods = {
     doc: "Names the state of a session as it is committed now, to roll back to. A mark of the same name is replaced. Takes its turn behind the evals that are queued.",
     params: { name: { ...markName, doc: "The mark's name." } },
     result: { type: "null" },
-    fails: [],
+    fails: ["handle_limit"],
     needs: "opens",
     isBehindChanges: true,
     handle: async ({ name }, { session }) => {
       await session.mark(name)
       return null
     },
+  }),
+
+  unmark: method({
+    doc: "Takes a mark of a session away, and frees what only it holds.",
+    params: { name: { ...markName, doc: "The mark's name." } },
+    result: { fields: { removed: { type: "boolean", doc: "False when there was none of that name." } } },
+    fails: [],
+    needs: "opens",
+    isBehindChanges: true,
+    handle: ({ name }, { session }) => ({ removed: session.unmark(name) }),
+  }),
+
+  marks: method({
+    doc: "The marks of a session; there are at most `limits.marksMax`.",
+    params: {},
+    result: { fields: { names: { list: { type: "string" }, doc: "Oldest first." } } },
+    fails: [],
+    needs: "opens",
+    isBehindChanges: true,
+    handle: (_params, { session }) => ({ names: session.marks() }),
   }),
 
   rollback: method({

@@ -727,15 +727,30 @@ export class Session implements Tenant, ShellSession {
     })
   }
 
-  /** Names the state as it is committed now, to roll back to. A mark of the same name is replaced. */
+  /** Names the state as it is committed now, to roll back to. A mark of the same name is replaced; `handle_limit` beyond `limits.marksMax`. */
   async mark(name: string): Promise<void> {
     this.#checkTurn("mark")
     expectOption(typeof name === "string", "A mark's name", "a string", name)
     const shell = await this.#ready()
     await shell.operate(() => {
-      this.#marks ??= new Map()
-      this.#marks.set(name, copyState(this.state))
+      const marks = (this.#marks ??= new Map())
+      const { marksMax } = this.#context.limits
+      if (!marks.has(name) && marks.size >= marksMax) {
+        const message = `Session '${this.id}' has ${marks.size} marks, its maximum (limits.marksMax); take some away with unmark.`
+        throw new NacreError("handle_limit", message)
+      }
+      marks.set(name, copyState(this.state))
     })
+  }
+
+  /** The names of the marks, oldest first. */
+  marks(): string[] {
+    return [...(this.#marks?.keys() ?? [])]
+  }
+
+  /** Takes a mark away, and frees what only it holds; `false` when there is none of that name. */
+  unmark(name: string): boolean {
+    return this.#marks?.delete(name) === true
   }
 
   /** Puts the session back to a mark, as a new commit. Resolves with the names that could not come back; fails with `mark_not_found`. */
@@ -746,7 +761,7 @@ export class Session implements Tenant, ShellSession {
     return shell.operate(() => {
       const marked = this.#marks?.get(name)
       if (marked === undefined) {
-        const known = [...(this.#marks?.keys() ?? [])].join(", ") || "none"
+        const known = this.marks().join(", ") || "none"
         throw new NacreError("mark_not_found", `Session '${this.id}' has no mark '${name}'; it has: ${known}.`)
       }
       this.worker?.evict(this)

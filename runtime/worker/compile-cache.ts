@@ -8,6 +8,7 @@ import type { CompiledUnit } from "../language/compile.ts"
 import { invalid } from "../language/parse.ts"
 import type { InvalidSource } from "../language/parse.ts"
 import type { NameTable } from "../language/transform.ts"
+import { importModuleDynamically } from "./dynamic-import.ts"
 
 interface Kept extends Compiled {
   readonly jsx: NameTable["jsx"]
@@ -57,16 +58,9 @@ export class CompileCache {
   }
 }
 
-/** Compiles code for realms. `import()` in code made at run time finds a door that is closed with a primitive. */
+/** Compiles code for realms. */
 export function newScript(code: string, filename: string): Script {
-  return new Script(code, {
-    filename,
-    importModuleDynamically: async () => {
-      // An error object of this realm would be a way out of the session's.
-      // oxlint-disable-next-line no-throw-literal
-      throw undefined
-    },
-  })
+  return new Script(code, { filename, importModuleDynamically })
 }
 
 function isSameJsx(a: NameTable["jsx"], b: NameTable["jsx"]): boolean {

@@ -47,9 +47,10 @@ import type { ServeTask, SyncOp } from "../wire/thread.ts"
 import { packValue } from "../wire/values/pack.ts"
 import type { PackedInput } from "../wire/values/pack.ts"
 import { bundleRealmScript } from "./bundle.ts"
-import { collectGarbage } from "./collect.ts"
+import { Collector } from "./collect.ts"
 import { CompileCache } from "./compile-cache.ts"
 import type { Compiled } from "./compile-cache.ts"
+import { serveDynamicImports } from "./dynamic-import.ts"
 import { errorRecord, kindRecord, shownFrames, syntaxErrorRecord } from "./error-record.ts"
 import { ModuleProblem } from "./modules/problem.ts"
 import { RealmMaker } from "./realm.ts"
@@ -92,6 +93,7 @@ class Worker {
   readonly #als = new AsyncLocalStorage<number>()
   readonly #residents = new Map<string, Resident>()
   readonly #cache = new CompileCache()
+  readonly #collector = new Collector()
   readonly #queue: EvalMessage[] = []
   /** Evals that have begun and not ended, by sequence number. */
   readonly #running = new Map<number, RunningEval>()
@@ -122,6 +124,10 @@ class Worker {
       // Answers to synchronous calls that came too late are dropped here.
       if (message === "ping") Atomics.add(task.words, TURN, 1)
     })
+    serveDynamicImports(() => {
+      const realm = this.#evalOfCode()?.resident.realm
+      return realm && ((specifier, type, settle) => realm.api.loadModule(specifier, "", type, settle))
+    })
     // The thread lives as long as its socket, not because a port could still say something.
     task.port.unref()
     this.#link = new Link(
@@ -147,7 +153,7 @@ class Worker {
               this.#residents.delete(message.session)
               break
             case "collect":
-              collectGarbage()
+              this.#collector.collect()
               break
           }
         },
@@ -344,6 +350,7 @@ class Worker {
     const built = new Resident(session, commit, checkpoint, this.#blankRealm(checkpoint), host)
     fresh = built
     this.#residents.set(session, built)
+    this.#collector.noteRealm(this.#residents.size)
     if (!built.mustWait) this.#make(built, () => built.prepare())
     return built
   }

@@ -21,6 +21,9 @@ const namespaceUse = new RegExp(
 const classUse = new RegExp(
   String.raw`(?<![\w$.]|\b(?:new|instanceof|extends|as|is|typeof|keyof)\s+|[:<|&]\s*)(?:Object|Array|String|Number|Boolean|BigInt|Symbol|Map|Set|WeakMap|WeakSet|WeakRef|Promise|Proxy|RegExp|Date|DataView|\w*Error|\w*ArrayBuffer|\w+Array|URL|URLSearchParams|Text(?:En|De)coder|Abort(?:Controller|Signal))\b${plainUse}`,
 )
+// A key that is computed, or a name that is spelled with escapes, can be any of these words.
+const hiddenWords = /[\w$)\]}"'`.]\s*\[(?!\s*(?:\d+|"[^"\\]*"|'[^'\\]*')?\s*\])|[{,]\s*\[|\\[ux]/
+
 /** The usual way to pass one: nothing changes it there. */
 const conversions = /\(\s*(?:Number|Boolean|String|BigInt)\s*\)/g
 
@@ -30,6 +33,11 @@ export function mayLinger(source: string): boolean {
 
 export function mayReachGlobal(source: string): boolean {
   return globalReachingCode.test(source)
+}
+
+/** Whether a text may have a word that is not to be read in it. */
+export function mayHideWords(source: string): boolean {
+  return hiddenWords.test(source)
 }
 
 export function mayReachBuiltIns(source: string): boolean {

@@ -37,7 +37,7 @@ import type { EncodedGroupBytes, Realm } from "./realm.ts"
 import type { RunningEval } from "./running-eval.ts"
 import type { ModuleGraph } from "./modules/graph.ts"
 import { isCodeChange } from "../wire/code-changes.ts"
-import { mayLinger, mayReachBuiltIns, mayReachGlobal } from "./reaching-code.ts"
+import { mayHideWords, mayLinger, mayReachBuiltIns, mayReachGlobal } from "./reaching-code.ts"
 import { ResidentPreludes } from "./resident-preludes.ts"
 import { cellsOf, factsOf, sourceOf, splitNames } from "./sources.ts"
 import { touchedBy } from "./touched.ts"
@@ -88,7 +88,9 @@ const comparedBytesMax = 64
 const unitsKept = 256
 
 /** Built-ins are looked at in every so many evals even where nothing tells of a change: code that no text gives away is found late, not never. */
-const builtInsEvery = 64
+const builtInsEvery = 1_024
+/** Where some text has keys that are computed. */
+const builtInsOftenEvery = 64
 
 export class Resident implements NameTable {
   readonly session: string
@@ -140,6 +142,7 @@ export class Resident implements NameTable {
   #mayLinger = false
   #mayReachGlobal = false
   #mayReachBuiltIns = false
+  #mayHideWords = false
   #retargets = 0
 
   /** What JSX is turned into. */
@@ -782,6 +785,7 @@ export class Resident implements NameTable {
     this.#mayLinger ||= mayLinger(source)
     this.#mayReachGlobal ||= mayReachGlobal(source)
     this.#mayReachBuiltIns ||= mayReachBuiltIns(source)
+    this.#mayHideWords ||= mayHideWords(source)
   }
 
   /** The unit as the realm has it. One without definitions keeps no state, so a repeated submission finds it made already. */
@@ -1160,7 +1164,10 @@ export class Resident implements NameTable {
     const owners = new Set(changes.values())
     this.#commits += 1
     const withBuiltIns =
-      this.#mayReachBuiltIns || api.holdsBuiltIn() || owners.has(builtIns) || this.#commits % builtInsEvery === 0
+      this.#mayReachBuiltIns ||
+      api.holdsBuiltIn() ||
+      owners.has(builtIns) ||
+      this.#commits % (this.#mayHideWords ? builtInsOftenEvery : builtInsEvery) === 0
     const withGlobals = this.#mayReachGlobal || owners.has(globalObject)
     if (asked.size === 0 && !withBuiltIns && !withGlobals) return { set: [], removed: [] }
     const globals = withGlobals ? this.realm.changedGlobals() : []

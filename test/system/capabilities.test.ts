@@ -111,6 +111,20 @@ describe("what a profile has", () => {
   })
 })
 
+test.each(["standard", "full", "importer", "caller", "silent"])(
+  "what profile %s adds to built-ins is no change of a session's",
+  async (profile) => {
+    // The second one has a realm that is made by what the first one's was like.
+    for (let round = 0; round < 2; round++) {
+      const session = await under.open({ profile, directory: readable })
+      await session.run("let o = { a: 1 }, k = 'a'; o[k]")
+      for (let count = 0; count < 64; count++) await session.eval("k = k")
+      expect((await session.eval("(Array as any).mine = 1; k = k")).ephemeral).toEqual([])
+      await session.close()
+    }
+  },
+)
+
 describe("the host of a profile", () => {
   const at = (path: string): string => JSON.stringify(path)
   const [secret, inside, outside] = [join(folder, "secret.txt"), join(readable, "new.txt"), join(folder, "new.txt")]
@@ -125,6 +139,16 @@ describe("the host of a profile", () => {
     if ("path" in under.nacre.bubblewrap && /ENOENT/.test(String(answer))) return
     expect(answer).toMatch(/^Error, capability_denied: /)
     expect(answer).toContain(`the session's profile does not give '${capability}' for '${path}'`)
+  })
+
+  test("says so of a file that is imported", async () => {
+    const module = join(folder, "outside.mjs")
+    writeFileSync(module, "export const a = 1")
+    const answer = await answers("importer", `import ${at(module)}`)
+    if ("path" in under.nacre.bubblewrap && /module_not_found/.test(String(answer))) return
+    expect(answer).toBe(
+      `Error, capability_denied: Profile 'importer' may not read '${module}': import what is within its 'readable', or have the folder added there.`,
+    )
   })
 
   test("writes where its profile says", async () => {

@@ -113,6 +113,51 @@ describe("an imported name", () => {
   })
 })
 
+describe("import() in code that is made at run time", () => {
+  beforeAll(() => {
+    write("made/one.mjs", "export const one = 1; export const who = import.meta.url")
+    write("made/data.json", `{ "n": 5 }`)
+    write("made/file.mjs", `export const made = () => eval('import("./one.mjs")')`)
+    write(
+      "made/common.cjs",
+      `exports.made = () => eval('import("./one.mjs")'); exports.written = () => import("./one.mjs")`,
+    )
+  })
+
+  test.each([
+    `(await eval('import("./made/one.mjs")')).one`,
+    `(await (0, eval)('import("./made/one.mjs")')).one`,
+    `(await new Function('return import("./made/one.mjs")')()).one`,
+    `(await (async () => {}).constructor('return (await import("./made/one.mjs")).one')())`,
+    `(await (await import("./made/file.mjs")).made()).one`,
+    `(await (await import("./made/common.cjs")).made()).one`,
+    `(await (await import("./made/common.cjs")).written()).one`,
+    `(await eval('import("./made/data.json", { with: { type: "json" } })')).default.n - 4`,
+    `(await eval('import("./made/one.mjs")')) === (await import("./made/one.mjs")) && 1`,
+    `eval('import("./made/one.mjs")') instanceof Promise && 1`,
+  ])("%s", async (code) => {
+    const session = await open()
+    expect(await session.run(code)).toBe(1)
+    await session.close()
+  })
+
+  test("fails with an error of the realm", async () => {
+    const session = await open()
+    const told = (code: string) => `await eval(${JSON.stringify(code)}).catch((e) => [e instanceof Error, e.kind])`
+    expect(await session.run(told('import("./made/none.mjs")'))).toEqual([true, "module_not_found"])
+    const closed = await under.open({ profile: "minimal" })
+    expect(await closed.run(told('import("node:fs")'))).toEqual([true, "capability_denied"])
+    // `then` of session code's own making sees nothing of the thread's.
+    const spied = `
+      const seen: unknown[] = []
+      const { then } = Promise.prototype
+      Promise.prototype.then = function (this: any, ...given: any[]) { seen.push(...given); return then.apply(this, given as any) } as any
+      try { await eval('import("node:fs")') } catch {} finally { Promise.prototype.then = then }
+      seen.every((it) => it === undefined || it instanceof Function)`
+    expect(await closed.run(spied)).toBe(true)
+  })
+})
+
 describe("values of modules", () => {
   test("functions are references to the export they are; what else packages make is named when it is lost", async () => {
     write(
@@ -407,6 +452,11 @@ test("session code has require, import.meta, process and Node's globals", async 
       `try { require("fs").readFileSync("none") } catch (error) { [error instanceof Error, error.code] }`,
     ),
   ).toEqual([true, "ENOENT"])
+})
+
+test("what the engine has for its hosts is no name of sessions", async () => {
+  const session = await open()
+  expect(await session.run("[typeof gc, 'gc' in globalThis]")).toEqual(["undefined", false])
 })
 
 test("sessions of profile full have hosts of their own", async () => {

@@ -127,7 +127,16 @@ test("a promise shows nothing of what Node hangs on it", async () => {
 
 test.each([
   ["console.dir({ a: 1 }, { depth: 0 })", /^\{ a: 1 \}\n$/],
-  ["console.table([1], ['a'])", /^\[ 1 \]\n$/],
+  [
+    "function fail() { throw Object.assign(new RangeError('too far'), { code: 'E' }) } try { fail() } catch (e) { console.log('caught', e) }",
+    /^caught RangeError: too far\n    at fail \(.*1:\d+\)\n    at .*1:\d+\)? \{ code: 'E' \}\n$/,
+  ],
+  [
+    "function traced() { console.trace('here', 1) } traced()",
+    /^Trace: here 1\n    at traced \(.*1:\d+\)\n    at .*1:\d+\)?\n$/,
+  ],
+  ["console.log([new Error('inner')])", /^\[ \[Error: inner\] \]\n$/],
+  ["console.table([{ a: 1 }], ['a'])", /^┌─+┬─+┐\n│ \(index\) │ a │\n/],
   [
     "console.assert(true, 'a'); console.assert(false, 'b'); console.assert(false)",
     /^Assertion failed: b\nAssertion failed\n$/,

@@ -193,6 +193,22 @@ describe("marks", () => {
     expect(await session.run("n")).toBe(1)
   })
 
+  test("are listed, bounded, and taken away", async () => {
+    const session = await under.open()
+    await session.eval("let n = 1")
+    const { marksMax } = under.nacre.limits
+    for (let index = 0; index < marksMax; index++) await session.mark(`m${index}`)
+    await session.mark("m0")
+    const refused = await refusal(session.mark("one more"))
+    expect(refused.kind).toBe("handle_limit")
+    expect(refused.message).toContain(`has ${marksMax} marks, its maximum (limits.marksMax)`)
+    expect([session.unmark("m3"), session.unmark("m3")]).toEqual([true, false])
+    await session.mark("one more")
+    expect(session.marks()).toHaveLength(marksMax)
+    expect(session.marks()).toContain("one more")
+    expect((await refusal(session.rollback("m3"))).kind).toBe("mark_not_found")
+  })
+
   test("survive the death of every host", async () => {
     const session = await under.open()
     await session.eval("let n = 1")

@@ -17,6 +17,8 @@ import type { Jsx } from "../../language/jsx-option.ts"
 import { renderProblem } from "../../language/parse.ts"
 import type { Position } from "../../language/positions.ts"
 import type { Capabilities } from "../../../stdlib/capabilities.ts"
+import { importForRealm, typeOf } from "../dynamic-import.ts"
+import type { DynamicImport, LoadForRealm } from "../dynamic-import.ts"
 import { admitModule } from "./admission.ts"
 import { ModuleProblem } from "./problem.ts"
 import { Resolver } from "./resolve.ts"
@@ -37,7 +39,7 @@ export interface ModulesRealm {
   readonly context: object
   initMeta(meta: object, kind: string, key: string, url: string, path: string, folder: string): void
   give(value: unknown): void
-  load(specifier: string, importer: string): Promise<unknown>
+  load(specifier: string, importer: string, type: string, settle: (isLoaded: boolean, value: unknown) => void): void
   onNode(): void
   settle(job: string, ok: boolean, value: unknown): void
   refuse(job: string, problem: string): void
@@ -153,10 +155,7 @@ export class ModuleGraph {
         const options: CompileFunctionOptions = {
           parsingContext: this.#realm.context,
           filename: this.#nameFile(file),
-        }
-        // A file that was too long to be looked through.
-        if (!file.text!.isLookedThrough) {
-          options.importModuleDynamically = (specifier) => this.#realm.load(specifier, key) as Promise<never>
+          importModuleDynamically: this.#importFrom(key),
         }
         this.#realm.give(compileFunction(file.text!.code, parameters, options))
       } catch (error) {
@@ -244,8 +243,16 @@ export class ModuleGraph {
       return `=${work()}`
     } catch (error) {
       if (error instanceof ModuleProblem) return `!${error.text}`
+      const { code, resource } = error as { code?: unknown; resource?: unknown }
+      if (code === "ERR_ACCESS_DENIED") return `!${this.#refused(String(resource)).text}`
       throw error
     }
+  }
+
+  /** The operating system or Node keeps the host from a file that is asked for, or that decides what is. */
+  #refused(path: string): ModuleProblem {
+    const message = `Profile '${this.#capabilities.name}' may not read '${path}': import what is within its 'readable', or have the folder added there.`
+    return new ModuleProblem("capability_denied", message)
   }
 
   #who(importer: string): string {
@@ -460,12 +467,19 @@ export class ModuleGraph {
 
   // Records
 
-  #newRecord(code: string, identifier: string, initMeta: (meta: object) => void): SourceTextModule {
+  #newRecord(code: string, identifier: string, initMeta: (meta: object) => void, importer?: string): SourceTextModule {
     return new SourceTextModule(code, {
       context: this.#realm.context,
       identifier,
       initializeImportMeta: initMeta,
+      ...(importer === undefined ? {} : { importModuleDynamically: this.#importFrom(importer) }),
     })
+  }
+
+  /** For `import()` that the compiler has not seen: in CommonJS files and in code that is made at run time. */
+  #importFrom(key: string): DynamicImport {
+    const load: LoadForRealm = (specifier, type, settle) => this.#realm.load(specifier, key, type, settle)
+    return (specifier, _from, attributes) => importForRealm(load, specifier, typeOf(attributes))
   }
 
   #nameFile(file: FileModule): string {
@@ -485,7 +499,8 @@ export class ModuleGraph {
     const initMeta = (meta: object): void => this.#realm.initMeta(meta, kind, asked, url, path, folder)
     try {
       const code = format === "module" ? file.text!.code : standInCode(file)
-      file.record = this.#newRecord(code, format === "module" ? this.#nameFile(file) : `nacre:${format}`, initMeta)
+      const identifier = format === "module" ? this.#nameFile(file) : `nacre:${format}`
+      file.record = this.#newRecord(code, identifier, initMeta, file.key)
     } catch (error) {
       throw syntaxProblem(path, engineMessage(error))
     }

@@ -85,6 +85,27 @@ describe("the prompt of a served session", () => {
   })
 })
 
+describe("after the server was replaced", () => {
+  it("the prompt says that its session is new, and goes on", async () => {
+    const wire = await new Wire(served.url).open()
+    const args = ["repl", "--connect", wire.url, "--session", "replaced"]
+    const terminal = new Terminal({ args, environment: { NACRE_TOKEN: token } })
+    await terminal.start()
+    expect(await terminal.line("let gone = 1; gone")).toContain("\n1\n")
+    // What a new process would know of the connection and of the session: nothing.
+    const { port } = new URL(served.url)
+    await served.stop()
+    await under.nacre.session("replaced")!.close()
+    served = await serve(under.nacre, { token, port: Number(port) })
+    expect(await terminal.shows(/Connected again;[^]*> /)).toContain("session 'replaced' is new")
+    expect(await terminal.line("typeof gone")).toContain("\n'undefined'\n")
+    terminal.type(controlD)
+    expect(await terminal.left()).toBe(0)
+    await wire.close()
+    await under.nacre.session("replaced")?.close()
+  })
+})
+
 describe("without a terminal", () => {
   const script = (args: string[], input: string, environment = { NACRE_TOKEN: token }) =>
     new NacreProcess(["repl", ...args], undefined, environment).end(input)

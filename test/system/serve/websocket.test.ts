@@ -449,6 +449,18 @@ describe("nacre serve", () => {
     await full.close()
   })
 
+  test("a client that began with an id goes on in the session that another client has opened anew", async () => {
+    await start()
+    const first = await client({ session: "shared-id" })
+    await first.ask("eval", { code: "let x = 1" })
+    const second = await client()
+    await second.ask("sessions/open", { session: "shared-id", restart: true })
+    expect(await first.ask("eval", { code: "typeof x" })).toMatchObject({ value: { text: "'undefined'" } })
+    const third = await client({ session: "shared-id", kind: "repl" })
+    await expect(third.ask("eval", { code: "1" })).rejects.toMatchObject({ kind: "profile_conflict" })
+    await first.ask("sessions/close", { session: "shared-id" })
+  })
+
   test("refuses a profile that it does not know", async () => {
     const command = new NacreProcess(["serve", "--port", "0", "--profile", "nope"])
     let stderr = ""

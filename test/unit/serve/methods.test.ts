@@ -137,6 +137,8 @@ function standIn(fails?: ErrorKind): Nacre {
     unwrapBinding: act({ status: "committed", revision: 2, record }),
     wrappers: failing([{ key: "a", source: "(inner) => inner" }]),
     mark: act(undefined),
+    marks: failing(["m"]),
+    unmark: failing(true),
     rollback: act({ lost: ["a"] }),
     resolve: () => {
       if (fails !== undefined) throw new NacreError(fails, `It failed with ${fails}.`)
@@ -228,6 +230,7 @@ const working: Record<string, object> = {
   wrappers: { name: "f" },
   mark: { name: "m" },
   rollback: { name: "m" },
+  unmark: { name: "m" },
   "globals/at": { name: "g" },
   "globals/bind": { name: "g", value: [1] },
   "globals/unbind": { name: "g" },

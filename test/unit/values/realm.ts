@@ -13,6 +13,7 @@ import type * as Proxies from "../../../stdlib/proxy-record.ts"
 import type * as Preview from "../../../stdlib/preview.ts"
 import type * as Attributes from "../../../stdlib/attribute-record.ts"
 import type * as Console from "../../../stdlib/format-console.ts"
+import type * as Tables from "../../../stdlib/console-table.ts"
 import type * as Errors from "../../../stdlib/describe-error.ts"
 
 type RealmSide = Pick<typeof Encode, "encodeValue"> &
@@ -24,6 +25,7 @@ type RealmSide = Pick<typeof Encode, "encodeValue"> &
   Pick<typeof Attributes, "recordAttributes"> &
   Pick<typeof Preview, "preview"> &
   Pick<typeof Console, "formatConsole"> &
+  Pick<typeof Tables, "tableText"> &
   Pick<typeof Errors, "describeError" | "errorToJson">
 
 export interface Realm extends RealmSide {
@@ -42,6 +44,7 @@ const entries = [
   "stdlib/intrinsic-references.ts",
   "stdlib/preview.ts",
   "stdlib/format-console.ts",
+  "stdlib/console-table.ts",
   "stdlib/describe-error.ts",
 ]
 const exported = [
@@ -54,6 +57,7 @@ const exported = [
   "recordAttributes",
   "preview",
   "formatConsole",
+  "tableText",
   "describeError",
   "errorToJson",
   "newList",

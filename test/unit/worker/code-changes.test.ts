@@ -1,7 +1,7 @@
 // What session code does to built-ins, and what it puts on definitions after they were made, is state: it comes back in a rebuilt realm,
 // however it was done, or is named.
 import { describe, expect, test } from "vitest"
-import { mayReachBuiltIns } from "../../../runtime/worker/reaching-code.ts"
+import { mayHideWords, mayReachBuiltIns } from "../../../runtime/worker/reaching-code.ts"
 import { ResidentSession } from "../../resident.ts"
 
 /** Runs the evals, throws the realm away, and gives the last one's value. */
@@ -230,4 +230,31 @@ test.each<[source: string, is: boolean]>([
   ["({})['constructor']", true],
 ])("%s reaches built-ins as objects: %s", (source, is) => {
   expect(mayReachBuiltIns(source)).toBe(is)
+})
+
+test.each([
+  ["x[k]", true],
+  ["x?.[k]", true],
+  ["f()[k]", true],
+  ["[][k]", true],
+  ['[]["const" + "ructor"]', true],
+  ["[]['\\x63onstructor']", true],
+  ["x.\\u0063onstructor", true],
+  ["const { [k]: c } = x", true],
+  ["x[`k`]", true],
+  ["x = x + 1", false],
+  ["[1, 2].map((n) => n * 2)", false],
+  ["const a = [x, y]", false],
+  ["a[0] + b['name'] + c[\"name\"]", false],
+  ["const all: number[] = []", false],
+])("%s may have a word that is not to be read: %s", (source, is) => {
+  expect(mayHideWords(source)).toBe(is)
+})
+
+test("what no text gives away is found late", async () => {
+  const session = new ResidentSession()
+  await session.run("let k = 'const' + 'ructor'; const patched = []; patched[k].later = 1")
+  for (let count = 0; count < 64; count++) await session.run("k = k")
+  session.rebuild()
+  expect(await session.run("(Array as any).later")).toBe(1)
 })
