@@ -2,8 +2,10 @@
 // reports they come from: D1 to D20 state and redeclaration, D21 to D26 top-level await, D45 to D56 errors and exits, D57 to D66 output,
 // D82 to D90 positions, completeness and completion.
 import { describe, expect, test } from "vitest"
+import { connectStdio } from "nacre/client"
 import type { Outcome, Session } from "nacre"
 import { completeness } from "../../runtime/language/completeness.ts"
+import { until } from "../until.ts"
 import { useNacre } from "./nacre-under-test.ts"
 
 const under = useNacre({ limits: { outputBytesMax: 4_000, valueTextMax: 2_000 } })
@@ -370,9 +372,16 @@ describe("errors and exits", () => {
     )
     expect(timer).toMatchObject({ status: "threw", error: { message: "of a timer" } })
     await take(session, [
-      ["let kept = 1; (async () => { await 0; throw new Error('later') })(); kept", 1],
+      ["let kept = 1; (async () => { await 0; throw new Error('later') })(); kept", "Error: later"],
       ["kept", 1],
+      ["let fire; new Promise((ok) => { fire = ok }).then(() => { throw new Error('after the end') }); 0", 0],
+      ["fire(); 2", 2],
     ])
+    const stray = await until("what an ended eval has thrown", () =>
+      under.events.find((it) => it.type === "session.stray"),
+    )
+    expect(stray).toMatchObject({ session: session.id, text: expect.stringContaining("after the end") })
+    await take(session, [["kept", 1]])
   })
 
   test("D46 D50 a killed host is named, and the next eval runs", async () => {
@@ -433,6 +442,15 @@ describe("output and values", () => {
     expect(written(await session.eval("process.stdout.write('no end é'); process.stderr.write('!'); 1"))).toBe(
       "no end é!",
     )
+  })
+
+  test("D62 what code writes to its process's own streams is output, and never part of the protocol", async () => {
+    await using client = await connectStdio({ initialize: { profile: "full" } })
+    const code =
+      "process.stdout.write('Content-Length: 2\\r\\n\\r\\n{}'); process.stderr.write('{'); console.log('{\"jsonrpc\":\"2.0\"'); 1"
+    const answer = await client.request("eval", { code })
+    expect(answer.output.map(({ text }) => text).join("")).toBe('Content-Length: 2\r\n\r\n{}{{"jsonrpc":"2.0"\n')
+    expect(await client.request("eval", { code: "6 * 7" })).toMatchObject({ value: { text: "42" } })
   })
 
   test.each([

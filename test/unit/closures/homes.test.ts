@@ -301,6 +301,7 @@ describe("what still belongs to the realm that made it", () => {
       "let f; class A {} class B extends A { constructor() { const s = () => super(); s(); f = s } } new B()",
       "f",
     ],
+    ["a private method by itself", "class A { #m() {} get() { return this.#m } } const m = new A().get()", "m"],
     ["an object literal in a field", "class A { o = { f() { return super.toString() } } } const o = new A().o", "o"],
     [
       "a method that something may have replaced",
