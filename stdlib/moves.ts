@@ -5,7 +5,17 @@
 // would run code are named. Private names belong to the class that made the object: an instance that has some is made again from its
 // bytes, with all that shares objects with it, once the caller has committed those (`remade`). Nothing here runs session code.
 import { classOfPart, classRecord, type ClassRecord } from "./classes.ts"
-import { isExtensible, MapOf, mapGet, mapSet, newList, objectHasOwn, prototypeOf, setPrototype } from "./intrinsics.ts"
+import {
+  descriptorOf,
+  isExtensible,
+  MapOf,
+  mapGet,
+  mapSet,
+  newList,
+  objectHasOwn,
+  prototypeOf,
+  setPrototype,
+} from "./intrinsics.ts"
 import { constructOn, privatesOfPrototype, type PrivatesOfClass } from "./privates.ts"
 import { isRecordedProxy } from "./proxy-record.ts"
 import { rootScope, stampToken, tokenDescriptor, tokenParent, type ScopeDescriptor, type ScopeToken } from "./stamp.ts"
@@ -43,6 +53,8 @@ interface FoundInstance {
   readonly instance: Reached
   /** Its prototype is the old class's; otherwise a class between them is what moves. */
   readonly isDirect: boolean
+  /** Nothing but prototypes is between them: the class makes its fields. What has an instance for its prototype has none of its own. */
+  readonly hasFields: boolean
 }
 
 /**
@@ -80,18 +92,28 @@ function instancesOf(prototype: object, made: object, reached: readonly Reached[
     if (record !== undefined) {
       // A class that extends the old one moves with its prototype.
       if (prototypeOf(object) === made || prototypeOf(record.parts[0]!) === prototype)
-        found[found.length] = { instance, isDirect: true }
+        found[found.length] = { instance, isDirect: true, hasFields: false }
       continue
     }
     let link = prototypeOf(object)
     const isDirect = link === prototype
+    let hasFields = !isPrototype(object)
     for (let depth = 0; link !== null && link !== prototype && depth < linksMax; depth++) {
       if (isRecordedProxy(link)) break
+      hasFields &&= isPrototype(link)
       link = prototypeOf(link)
     }
-    if (link === prototype) found[found.length] = { instance, isDirect }
+    if (link === prototype) found[found.length] = { instance, isDirect, hasFields }
   }
   return found
+}
+
+/** Whether an object is the prototype of what some constructor makes. */
+function isPrototype(object: object): boolean {
+  if (classOfPart(object) !== undefined) return true
+  const constructor: unknown = descriptorOf(object, "constructor")?.value
+  if (typeof constructor !== "function" || isRecordedProxy(constructor)) return false
+  return descriptorOf(constructor, "prototype")?.value === object
 }
 
 function moveProblem(
@@ -146,7 +168,7 @@ function moveFound(
   const after = to.parts[0]!
   const privates = privatesOfPrototype(before)
   for (let at = 0; at < found.length; at++) {
-    const { instance, isDirect } = found[at]!
+    const { instance, isDirect, hasFields } = found[at]!
     const { object, binding } = instance
     const record = classRecord(object)
     if (record !== undefined) {
@@ -155,13 +177,13 @@ function moveFound(
       continue
     }
     if (isDirect) setPrototype(object, after)
-    if (isExtensible(object)) {
+    if (hasFields && isExtensible(object)) {
       for (let index = 0; index < filled.length; index++) {
         const field = filled[index]!
         if (!objectHasOwn(object, field.name)) constructOn(object, field.made)
       }
     }
-    for (let index = 0; index < missing.length; index++) {
+    for (let index = 0; hasFields && index < missing.length; index++) {
       const field = missing[index]!
       if (!objectHasOwn(object, field)) noteOnce(moved.stale, `${binding} (${name}: '${field}' has no value)`)
     }
