@@ -177,15 +177,16 @@ function moveFound(
       continue
     }
     if (isDirect) setPrototype(object, after)
-    if (hasFields && isExtensible(object)) {
+    if (isExtensible(object) && hasFields) {
       for (let index = 0; index < filled.length; index++) {
         const field = filled[index]!
         if (!objectHasOwn(object, field.name)) constructOn(object, field.made)
       }
     }
-    for (let index = 0; hasFields && index < missing.length; index++) {
+    for (let index = 0; index < missing.length; index++) {
       const field = missing[index]!
-      if (!objectHasOwn(object, field)) noteOnce(moved.stale, `${binding} (${name}: '${field}' has no value)`)
+      if (hasFields && !objectHasOwn(object, field))
+        noteOnce(moved.stale, `${binding} (${name}: '${field}' has no value)`)
     }
     if (privates?.has(object) === true) noteOnce(moved.remade, binding)
   }

@@ -410,7 +410,8 @@ export class Closures {
     const stamp = `${this.#marker}3(`
     if (form === "class") this.#openClass(site, site.made!)
     else if (form === "accessor") {
-      if (this.#objects.has(site)) this.#edits.open(site.object!.start, this.#inserted(`${this.#marker}3g(`))
+      if (!this.#objects.has(site)) return
+      for (const _ of this.#accessors(site)) this.#edits.open(site.object!.start, this.#inserted(`${this.#marker}3g(`))
     } else if (form === "method") {
       // In a literal of its own it would have another home.
       if (this.#homes.asked(site) !== undefined) return
@@ -481,17 +482,29 @@ export class Closures {
     for (const scope of this.#analysis.scopes) if (scope.place?.how === "statement") this.#closeScope(scope)
   }
 
-  /** After an object literal: which of its accessors are which functions. The last one of a key is the one that counts. */
+  /** After an object literal: which of its accessors are which functions. */
   #closeObject(first: FunctionSite): void {
-    const numbers = new Map<string, [get: number, set: number]>()
+    for (const [token, numbers] of this.#accessors(first)) {
+      const list = Array.from(numbers, ([name, pair]) => `${JSON.stringify(name)},${pair.join(",")}`).join(",")
+      this.#edits.close(first.object!.end, this.#inserted(`,${token},[${list}])`))
+    }
+  }
+
+  /** The numbers of a literal's accessors by their tokens, which differ where only some ask it for `super`. The last one of a key is the one that counts. */
+  #accessors(first: FunctionSite): Map<string, Map<string, [get: number, set: number]>> {
+    const last = new Map<string, FunctionSite>()
+    for (const site of this.#objects.get(first)!) last.set(`${site.isGetter} ${site.name!}`, site)
+    const found = new Map<string, Map<string, [get: number, set: number]>>()
     const { functions } = this.#rangeOf(first)
-    for (const site of this.#objects.get(first)!) {
+    for (const site of last.values()) {
+      const token = this.#tokenOf(site)
+      let numbers = found.get(token)
+      if (numbers === undefined) found.set(token, (numbers = new Map()))
       const pair = numbers.get(site.name!) ?? [-1, -1]
       pair[site.isGetter ? 0 : 1] = functions.get(site)!
       numbers.set(site.name!, pair)
     }
-    const list = Array.from(numbers, ([name, pair]) => `${JSON.stringify(name)},${pair.join(",")}`).join(",")
-    this.#edits.close(first.object!.end, this.#inserted(`,${this.#tokenOf(first)},[${list}])`))
+    return found
   }
 
   #closeScope(scope: Scope): void {

@@ -1003,10 +1003,15 @@ class Walk {
       const site = this.#property(property, node, home)
       // What comes later may take the place of a method that is known by its key.
       const replaced = property.type !== "Property" || property.computed ? undefined : (keyName(property.key) ?? "")
+      const isAccessor = property.type === "Property" && (property.kind === "get" || property.kind === "set")
       for (const member of members) {
-        if (member.usesSuper && (replaced === undefined || replaced === member.name)) member.isBound = true
+        const mayBeReplaced =
+          member.form === "method"
+            ? member.usesSuper && (replaced === undefined || replaced === member.name)
+            : isAccessor && replaced === undefined
+        if (mayBeReplaced) member.isBound = true
       }
-      if (site?.form === "method") members.push(site)
+      if (site !== undefined) members.push(site)
     }
     this.#close()
   }

@@ -148,6 +148,14 @@ const cases: [what: string, scripts: string[]][] = [
     ],
   ],
   [
+    "accessors of which some ask for super",
+    [
+      "const base = { get x() { return 'x' + this.n } }; const make = (n) => ({ __proto__: base, n, get a() { return n }, get b() { return super.x }, set b(v) { n = v; this.n = v }, get c() { return () => super.x + n }, set a(v) { super.y = v } }); const o = make(1), d = Object.getOwnPropertyDescriptors(o), { c } = o; o.b = 5; o.a = 6; [o.a, o.b, c(), o.y, d.b.get.call({ n: 9 })]",
+      "o.b = 7; [o.a, o.b, c(), o.y, d.b.get.call({ n: 9 }), d.a.get(), Object.getOwnPropertyDescriptors(o).a.get === d.a.get]",
+      "[o.a, o.b, c(), o.c(), String(d.b.get), String(d.b.set), d.a.get.name]",
+    ],
+  ],
+  [
     "object literals made in functions, many at once",
     [
       "const make = (n) => ({ n, toString() { return 'o' + this.n + super.toString.call([]) }, later() { return () => super.toString.call(this.n) + n } }); const os = [1, 2, 'x'].map(make), later = os.map((o) => o.later()); [os.map(String), later.map((f) => f())]",
@@ -300,6 +308,11 @@ describe("what still belongs to the realm that made it", () => {
       "a call of super() that waits",
       "let f; class A {} class B extends A { constructor() { const s = () => super(); s(); f = s } } new B()",
       "f",
+    ],
+    [
+      "an accessor that a computed one may have replaced",
+      "const o = (() => { let n = 1; return { get a() { return n }, get ['a' + '']() { return 'other' } } })()",
+      "o",
     ],
     ["a private method by itself", "class A { #m() {} get() { return this.#m } } const m = new A().get()", "m"],
     ["an object literal in a field", "class A { o = { f() { return super.toString() } } } const o = new A().o", "o"],
