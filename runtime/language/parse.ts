@@ -139,7 +139,8 @@ function jsxIn(source: string): { start: number; end: number } | undefined {
 }
 
 const jsxEnd = /\/\s*>|<\s*\//
-const tag = /<\s*\/|\/\s*>|<(?=[\w$>])/g
+/** Behind an operand it is a comparison or has types in it; or a text is in front, and the operators of a chain are counted. */
+const tag = /<\s*\/|\/\s*>|(?<![\w$)\]])<(?=[\w$>])/g
 const tagsMax = 1_000
 
 /** Where elements are nested too deeply to be parsed safely. */

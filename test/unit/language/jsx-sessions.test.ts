@@ -122,6 +122,11 @@ test("what is nested too deeply is refused, and nothing dies of it", async () =>
   expect((await session.eval(deep(100_000))).text).toMatch(/too deeply/)
   expect((await new ResidentSession().eval(deep(100_000))).status).toBe("invalid")
   expect((await session.eval(`(${deep(300)}).tag`)).value).toBe("a")
+  expect((await session.eval(deep(100_000).replaceAll("><", ">x<"))).text).toMatch(/too deeply/)
+  const types = "type T = Array<string>; for (let i = 0; i<3; i++) f<T>([]);\n".repeat(2_000)
+  expect((await session.eval(`function f<T>(x: T) {}\n${types.replaceAll("type T", "{} type U")}`)).text).not.toMatch(
+    /too deeply/,
+  )
   const list = `<u>${"<i>x</i>".repeat(3_000)}</u>`
   expect((await session.eval(`(${list}).children.length`)).value).toBe(3_000)
 })
