@@ -34,10 +34,12 @@ import type { Profile, ProfileOptions } from "./profile.ts"
 import { Session, sessionKinds } from "./session/session.ts"
 import type { SessionContext, SessionFacts, SessionKind } from "./session/session.ts"
 import type { SessionState } from "./session/state.ts"
+import { ToolSet } from "./session/tools.ts"
+import type { TypedTool } from "./session/tools.ts"
+import type { Tool } from "./shell/tool-calls.ts"
 import { isPlainValue } from "./wire/check.ts"
 import { sessionKey } from "./shell/tool-calls.ts"
 import { tryPreludes } from "./shell/prelude-trial.ts"
-import type { Tool } from "./shell/tool-calls.ts"
 import { Versions } from "./workspace/committed.ts"
 import { WorkspaceGlobals } from "./workspace/globals.ts"
 import { noPreludes } from "./workspace/preludes.ts"
@@ -48,8 +50,8 @@ import { Workspace } from "./workspace/workspace.ts"
 export interface NacreOptions {
   hosts?: Partial<HostOptions>
   limits?: Partial<Limits>
-  /** Functions that session code may call as `tools.name(…)`. */
-  tools?: Record<string, Tool>
+  /** Functions that session code may call as `tools.name(…)`, with their types where they are given. */
+  tools?: Record<string, Tool | TypedTool>
   /** Gives session code the capability to change its own definitions, and is asked each time. Without it: `capability_denied`. */
   onChange?: OnChange
   /** The profile of sessions that are opened without one; hosts stand ready for it. Default "standard". */
@@ -92,7 +94,7 @@ export interface OpenOptions {
   /** On whose behalf it runs; given to tools. */
   principal?: string
   /** Besides the nacre's own; the same name replaces. */
-  tools?: Record<string, Tool>
+  tools?: Record<string, Tool | TypedTool>
   /** Instead of the nacre's own. */
   onChange?: OnChange
   /** `process`: a host of its own, which no other session's code can take down. */
@@ -167,7 +169,7 @@ export class Nacre {
   readonly #clock: Clock = systemClock
   readonly #listener: Listener
   readonly #scheduler: Scheduler
-  readonly #tools: ReadonlyMap<string, Tool>
+  readonly #tools: ToolSet
   readonly #onChange: OnChange | undefined
   readonly #directory: string
   readonly #profile: Profile
@@ -211,7 +213,7 @@ export class Nacre {
     this.#confinements = new Confinements(listener.folder, "path" in bubblewrap ? bubblewrap.path : undefined)
     this.hosts = hosts
     this.limits = limits
-    this.#tools = checkTools(options.tools)
+    this.#tools = ToolSet.of(options.tools)
     this.#onChange = checkOnChange(options.onChange)
     this.#directory = directoryOf(options.directory)
     this.#profile = profileNamed(profiles, options.profile ?? "standard")
@@ -267,7 +269,7 @@ export class Nacre {
     const hosts = resolveHosts(options.hosts)
     const limits = resolveLimits(options.limits)
     // All that the constructor refuses, too: what is opened from here on would keep the process alive.
-    checkTools(options.tools)
+    ToolSet.of(options.tools)
     checkOnChange(options.onChange)
     const profiles = resolveProfiles(options.profiles, directoryOf(options.directory))
     profileNamed(profiles, options.profile ?? "standard")
@@ -749,7 +751,7 @@ export class Nacre {
     checkMilliseconds("evalTimeoutMs", options.evalTimeoutMs)
     checkMilliseconds("idleMs", options.idleMs)
     checkMilliseconds("graceMs", options.graceMs)
-    const tools = options.tools === undefined ? this.#tools : new Map([...this.#tools, ...checkTools(options.tools)])
+    const tools = options.tools === undefined ? this.#tools : this.#tools.with(ToolSet.of(options.tools))
     const interactive = kind === "repl" || kind === "ide"
     return {
       id,
@@ -761,7 +763,7 @@ export class Nacre {
       workspace,
       group: isolation === "process" ? ownGroup(workspace, id) : groupOf(workspace, profile),
       principal,
-      tools: grants.has("tools.*") ? tools : new Map([...tools].filter(([name]) => grants.hasTool(name))),
+      tools: grants.has("tools.*") ? tools : tools.only((name) => grants.hasTool(name)),
       onChange: checkOnChange(options.onChange) ?? this.#onChange,
       // A person at a prompt decides for themselves how long to wait.
       evalTimeoutMs: options.evalTimeoutMs ?? (interactive ? Infinity : this.limits.evalTimeoutMs),
@@ -877,16 +879,4 @@ function newSessionId(): string {
 function checkOnChange(onChange: OnChange | undefined): OnChange | undefined {
   expectOption(onChange === undefined || typeof onChange === "function", "onChange", "a function", onChange)
   return onChange
-}
-
-function checkTools(tools: Record<string, Tool> = {}): Map<string, Tool> {
-  const checked = new Map<string, Tool>()
-  expectOption(typeof tools === "object" && tools !== null, "tools", "an object of functions", tools)
-  for (const [name, tool] of Object.entries(tools)) {
-    if (typeof tool !== "function" || !/^[A-Za-z_$][\w$]*$/.test(name)) {
-      throw new NacreError("invalid_options", `Tool '${name}' must be a function under an identifier as its name.`)
-    }
-    checked.set(name, tool)
-  }
-  return checked
 }

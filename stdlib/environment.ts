@@ -52,7 +52,6 @@ import {
   setAdd,
   setDelete,
   setEach,
-  isListed,
 } from "./intrinsics.ts"
 
 /** One factory of a unit: definitions that need each other are made together. */
@@ -156,7 +155,7 @@ export const unnamedMark = "@"
 
 /** For what is empty in most evals; making a list without a prototype takes longer than a short eval's own code. */
 const nothing: never[] = objectFreeze(newList<never>())
-const nothingPending: Record<string, undefined> = objectFreeze(createObject(null) as Record<string, undefined>)
+const noneListed: Record<string, undefined> = objectFreeze(createObject(null) as Record<string, undefined>)
 
 /** How a unit's statements ended, as far as they have. */
 export type RunState = { how: "running" } | { how: "ok"; value: unknown } | { how: "threw"; error: unknown }
@@ -185,7 +184,7 @@ export class Run {
     // Most submissions define nothing.
     const defines = unit.groups.length > 0
     this.reached = defines ? newList() : nothing
-    this.pending = defines ? createObject(null) : nothingPending
+    this.pending = defines ? createObject(null) : noneListed
     this.redefined = defines ? newList() : nothing
     this.imported = hasImports(unit) ? newList() : nothing
   }
@@ -517,6 +516,7 @@ export class Environment implements CellOwner {
       const names: string[] = newList()
       for (let index = 0; index < removed.length; index++) arrayPush(names, removed[index]!)
       const run = new Run(unit)
+      const isData = listedNames(data)
       // What is made before them must not find what they were.
       for (let index = 0; index < unit.groups.length; index++) {
         const own = unit.groups[index]!.names
@@ -524,12 +524,12 @@ export class Environment implements CellOwner {
       }
       for (let index = 0; index < unit.groups.length; index++) {
         const group = unit.groups[index]!
-        this.#bindGroup(candidate, group, this.#instances(group, run), data)
+        this.#bindGroup(candidate, group, this.#instances(group, run), isData)
         for (let member = 0; member < group.names.length; member++) arrayPush(names, group.names[member]!)
       }
       const order = this.#dependentsInOrder(names, true)
       for (let index = order.length - 1; index >= 0; index--) {
-        this.#bindGroup(candidate, order[index]!, this.#instances(order[index]!, run), nothing, order[index])
+        this.#bindGroup(candidate, order[index]!, this.#instances(order[index]!, run), noneListed, order[index])
       }
     } catch (error) {
       this.#unguard()
@@ -545,7 +545,7 @@ export class Environment implements CellOwner {
     candidate: Candidate,
     group: UnitGroup,
     values: readonly unknown[],
-    data: readonly string[],
+    isData: Readonly<Record<string, true | undefined>>,
     provider?: UnitGroup,
   ): void {
     for (let member = 0; member < group.names.length; member++) {
@@ -554,7 +554,7 @@ export class Environment implements CellOwner {
       this.#noteDefinition(candidate, name)
       arrayPush(candidate.made, name)
       this.#redefine(name, this.readAtStart(name)?.value, values[member])
-      if (isListed(data, name)) this.setLocal(name, values[member], true)
+      if (isData[name] === true) this.setLocal(name, values[member], true)
       else this.#define({ name, kind: group.kinds[member]!, value: values[member], group })
     }
   }
@@ -626,12 +626,12 @@ export class Environment implements CellOwner {
       const run = new Run(unit)
       for (let index = 0; index < unit.groups.length; index++) {
         const group = unit.groups[index]!
-        this.#bindGroup(candidate, group, this.#instances(group, run), nothing)
+        this.#bindGroup(candidate, group, this.#instances(group, run), noneListed)
         for (let member = 0; member < group.names.length; member++) arrayPush(names, group.names[member]!)
       }
       const order = this.#dependentsInOrder(names)
       for (let index = order.length - 1; index >= 0; index--) {
-        this.#bindGroup(candidate, order[index]!, this.#instances(order[index]!, run), nothing, order[index])
+        this.#bindGroup(candidate, order[index]!, this.#instances(order[index]!, run), noneListed, order[index])
       }
     } catch (error) {
       this.leaveRevision(this.#entered(candidate))
@@ -1200,4 +1200,10 @@ async function settleRun(run: Run, returned: unknown, isBoxed = false): Promise<
     run.state = { how: "threw", error }
   }
   run.ended?.()
+}
+
+function listedNames(list: readonly string[]): Record<string, true | undefined> {
+  const names = createObject(null) as Record<string, true | undefined>
+  for (let index = 0; index < list.length; index++) names[list[index]!] = true
+  return names
 }

@@ -37,7 +37,7 @@ const layers: [RegExp, string][] = [
   [/^runtime\/index\.ts$/, "index"],
   [/^runtime\/nacre\.ts$/, "nacre"],
   [/^runtime\/workspace\//, "workspace"],
-  [/^runtime\/session\/(session|bindings|changes|code-changes|checks|handles|value-types)\.ts$/, "session"],
+  [/^runtime\/session\/(session|bindings|changes|code-changes|checks|handles|tools|value-types)\.ts$/, "session"],
   [/^runtime\/shell\//, "shell"],
   [/^runtime\/session\/(state|outcome|unnamed)\.ts$/, "state"],
   [/^runtime\/checker\//, "checker"],

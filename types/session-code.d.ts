@@ -148,8 +148,11 @@ declare const Transcript: {
   toString(): string
 }
 
+/** Those that the session has are declared besides. */
+interface SessionTools {}
+
 /** Functions of the embedder. */
-declare const tools: Readonly<Record<string, (...args: unknown[]) => Promise<any>>>
+declare const tools: SessionTools
 
 /** The last value, and the last error that was thrown. */
 declare const _: any

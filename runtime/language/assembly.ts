@@ -552,7 +552,7 @@ export class Assembly {
     output.write(`;${this.#marker}0.fields(${JSON.stringify(name)},${made},${JSON.stringify(missing)},[`)
     for (const field of filled) {
       output.write(`{name:${JSON.stringify(field.name)},made:class extends null{`)
-      this.#edits.render(output, field.start, field.end)
+      this.#edits.renderMember(output, field.start, field.end)
       output.write("\n}},")
     }
     output.write("])")
@@ -600,11 +600,11 @@ function editHelpers(edits: Edits, { helpers }: Analysis, marker: string): void 
 
 /** Has every `catch` put the message of what it caught right. */
 export function editCatches(edits: Edits, analysis: Analysis, hooks: string, caught: string, mark: string): void {
-  for (const { param, paramEnd, name, body, bodyEnd } of analysis.catches) {
+  for (const { param, name, body, bodyEnd } of analysis.catches) {
     if (name !== undefined) edits.lead(body, `${mark}${hooks}.clean(${name});${mark}`)
     else {
-      edits.open(param, `${caught}){let `)
-      edits.replace(paramEnd, body, `=${hooks}.clean(${caught});{`)
+      // The engine's words for what a pattern cannot take name its own catch, and nothing of ours.
+      edits.open(param, `${caught}){try{throw ${hooks}.clean(${caught})}catch(`)
       edits.close(bodyEnd, "}")
     }
   }

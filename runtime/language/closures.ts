@@ -467,7 +467,8 @@ export class Closures {
     if (this.#kept.size === 0) return
     for (let index = this.#analysis.functions.length - 1; index >= 0; index--) {
       const site = this.#analysis.functions[index]!
-      if (site.body !== undefined) this.#closeScope(site.body)
+      // A body that is a block can end where a statement in it does: those are closed in their order, below.
+      if (site.body?.place?.how === "arrow") this.#closeScope(site.body)
       const literal = this.#literals.get(site)
       if (this.#objects.has(site)) this.#closeObject(site)
       if (literal !== undefined) this.#closeLiteral(literal)
@@ -479,7 +480,10 @@ export class Closures {
       const isWrapped = form === "method" || isNamed
       bounds.closed = this.#edits.close(end, this.#inserted(isWrapped ? `}${accessText(name!)}${tail}` : tail))
     }
-    for (const scope of this.#analysis.scopes) if (scope.place?.how === "statement") this.#closeScope(scope)
+    const bodies = this.#analysis.functions.flatMap(({ body }) => (body?.place?.how === "block" ? [body] : []))
+    const statements = this.#analysis.scopes.filter(({ place }) => place?.how === "statement")
+    for (const scope of [...bodies, ...statements].toSorted((a, b) => b.place!.at - a.place!.at))
+      this.#closeScope(scope)
   }
 
   /** After an object literal: which of its accessors are which functions. */

@@ -14,7 +14,7 @@ interface Edit {
   rank: number
   /** In which order the changes were made. */
   serial: number
-  /** The parenthesis or backtick behind it counts as the start of what was replaced: V8 reports a failed call of ours there. */
+  /** The parenthesis behind it counts as the start of what was replaced: V8 reports a failed call of ours there. */
   pinsNext: boolean
 }
 
@@ -128,6 +128,22 @@ export class Edits {
    * same holds for what was opened at the start before, or closed at the end after, those two changes.
    */
   render(into: Output, start: number, end: number, holes: readonly Hole[] = [], bounds?: Bounds): void {
+    this.#render(into, start, end, holes, bounds, true)
+  }
+
+  /** Writes a member of a class, without what stands before all members when it is the first. */
+  renderMember(into: Output, start: number, end: number): void {
+    this.#render(into, start, end, [], undefined, false)
+  }
+
+  #render(
+    into: Output,
+    start: number,
+    end: number,
+    holes: readonly Hole[],
+    bounds: Bounds | undefined,
+    hasHeads: boolean,
+  ): void {
     const edits = this.#sorted()
     let at = start
     let hole = 0
@@ -139,7 +155,7 @@ export class Edits {
         spaceAndComments.exec(this.source)
         const next = spaceAndComments.lastIndex
         if (next < to) {
-          if (this.source[next] === "(" || this.source[next] === "`") {
+          if (this.source[next] === "(") {
             into.copy(this.source, from, next)
             into.insert(this.source[next], pin)
             from = next + 1
@@ -153,6 +169,7 @@ export class Edits {
       const edit = edits[index]!
       if (edit.start > end || (edit.start === end && edit.rank >= leads)) break
       if (edit.rank < leads && (edit.start === start || edit.start === holeEnd)) continue
+      if (!hasHeads && edit.rank === heads && edit.start === start) continue
       if (bounds !== undefined) {
         if (edit.rank >= leads && edit.rank <= opens && edit.start === start && edit.serial < bounds.opened) continue
         if (edit.rank < leads && edit.start === end && (edit.rank > closes || edit.serial > bounds.closed)) continue

@@ -39,6 +39,8 @@ export interface Reference {
   isShorthand: boolean
   /** Callee of a call or a tag: the rewriting must keep `this` undefined. */
   isCallee: boolean
+  /** Of a template, whose call the engine reports where the template begins. */
+  isTag: boolean
   /** The reference begins an expression statement in a statement list. */
   opensStatement: boolean
   /** The `typeof` in front of it, when it is the whole operand. */
@@ -76,7 +78,7 @@ export interface Analysis {
   /** The statements have resources of their own. */
   usesResources: boolean
   /** Catch clauses: where the caught error's message can be cleaned. */
-  catches: { param: number; paramEnd: number; name: string | undefined; body: number; bodyEnd: number }[]
+  catches: { param: number; name: string | undefined; body: number; bodyEnd: number }[]
   privateNames: Set<number>
   /** Every function in the order of the text, and code of class bodies that runs as one. */
   functions: FunctionSite[]
@@ -431,6 +433,7 @@ class Walk {
       isCaptured: this.#functionDepth > 0,
       isShorthand: false,
       isCallee: false,
+      isTag: false,
       opensStatement: this.#opening === start,
       typeofStart: -1,
       names: undefined,
@@ -721,7 +724,6 @@ class Walk {
       this.#placeless -= 1
       this.#result.catches.push({
         param: param.start,
-        paramEnd: param.end,
         name: param.type === "Identifier" ? param.name : undefined,
         body: body.start + 1,
         bodyEnd: body.end,
@@ -951,7 +953,7 @@ class Walk {
   #callee(node: Node, isTag = false): void {
     if (node.type === "Identifier") {
       if (node.name === "eval" && !isTag) this.#result.usesDirectEval = true
-      this.#refer(node.name, node.start, node.end, true, false).isCallee = true
+      Object.assign(this.#refer(node.name, node.start, node.end, true, false), { isCallee: true, isTag })
     } else if (node.type === "TSNonNullExpression" && node.expression.type === "Identifier") {
       this.#callee(node.expression, isTag)
       eraseTail(this.#edits, node, this.#statementEnd)

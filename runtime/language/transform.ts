@@ -304,7 +304,7 @@ export class Transform {
 
 /** The edit for a use through the cell. `isFirst`: it begins a statement, and must not be glued to the one before. */
 export function editCell(edits: Edits, marker: string, reference: Reference, isFirst: boolean): void {
-  const { name, start, end, reads, writes, initialises, isShorthand, isCallee, typeofStart, names } = reference
+  const { name, start, end, reads, writes, initialises, isShorthand, isCallee, isTag, typeofStart, names } = reference
   const cell = marker + name
   let text
   if (initialises === "let") text = `${cell}.i`
@@ -319,7 +319,7 @@ export function editCell(edits: Edits, marker: string, reference: Reference, isF
       end,
       `${typeofStart > 0 && /[\w$]/.test(edits.source[typeofStart - 1]!) ? " " : ""}${cell}.t`,
     )
-  else edits.replace(start, end, text, isCallee)
+  else edits.replace(start, end, text, isCallee && !isTag)
   if (names !== undefined) {
     const key = JSON.stringify(name)
     const mark = insertMark(marker)

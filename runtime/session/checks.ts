@@ -30,6 +30,8 @@ export interface ChecksContext {
   /** Where packages are looked up, for their types. */
   readonly directory: string
   readonly jsx: Jsx | undefined
+  /** Declarations of the session's tools. */
+  readonly tools: string
   readonly state: () => SessionState
   /** Names of the workspace's globals. */
   readonly globalNames: () => readonly string[]
@@ -150,7 +152,7 @@ export class SessionChecks {
   }
 
   #place(purpose: "checks" | "assist", text: string, hidden: ReadonlySet<string> = noNames): Place {
-    const { state, globalNames, preludes, profile, directory, jsx } = this.#context
+    const { state, globalNames, preludes, profile, directory, jsx, tools } = this.#context
     const { locals, definitions } = state()
     const used = purpose === "assist" ? new Set(text.match(/[\w$\u00aa-\uffff]+/g)) : undefined
     const told: LocalText[] = []
@@ -160,12 +162,10 @@ export class SessionChecks {
       const type = known?.type ?? (used?.has(name) === true ? typeOf(name, local) : "any")
       told.push({ name, keyword: local.readonly ? "const" : "let", type })
     }
-    const ambient = globalNames()
-      .map((name) => `declare const ${name}: any;\n`)
-      .join("")
+    const globals = globalNames().map((name) => `declare const ${name}: any;\n`)
     return this.#told[purpose].place(definitions, {
       profile,
-      ambient,
+      ambient: tools + globals.join(""),
       preludes: preludes(),
       locals: told,
       directory,

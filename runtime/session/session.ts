@@ -22,6 +22,7 @@ import { SessionChecks } from "./checks.ts"
 import { codeChangeTool } from "./code-changes.ts"
 import type { OnChange } from "./code-changes.ts"
 import type { ErrorRecord, Outcome } from "./outcome.ts"
+import type { ToolSet } from "./tools.ts"
 import { changeNames, checkRevision, SessionChanges } from "./changes.ts"
 import { Pin, SessionHandles } from "./handles.ts"
 import type { PinInfo, RetainedValue } from "./handles.ts"
@@ -108,7 +109,7 @@ export interface SessionFacts {
   readonly workspace: string
   readonly group: string
   readonly principal: string | undefined
-  readonly tools: ReadonlyMap<string, Tool>
+  readonly tools: ToolSet
   readonly evalTimeoutMs: number | undefined
   readonly idleMs: number | undefined
   readonly graceMs: number | undefined
@@ -238,7 +239,7 @@ export class Session implements Tenant, ShellSession {
     return this.facts.principal
   }
   get tools(): ReadonlyMap<string, Tool> {
-    return this.facts.tools
+    return this.facts.tools.calls
   }
   get group(): string {
     return this.facts.group
@@ -369,6 +370,7 @@ export class Session implements Tenant, ShellSession {
       profile: facts.grants.capabilities.join(","),
       directory: facts.directory,
       jsx: facts.jsx,
+      tools: facts.tools.declaration,
       state: () => this.state,
       globalNames: () => this.#context.globalNamesOf(workspace),
       preludes: () => this.#context.preludeTextsOf(workspace, facts.profile),

@@ -145,3 +145,56 @@ test("what comes back is in force whatever its types say now, and the mistakes a
   const unchecked = await under.open({ check: "syntax" })
   expect(await unchecked.importRevision(exported)).not.toHaveProperty("diagnostics")
 })
+
+test("tools have the types that the embedder gives, and no others are there", async () => {
+  const tools = {
+    half: {
+      call: ([n]: unknown[]) => Number(n) / 2,
+      type: "(n: number) => Promise<number>",
+      doc: "Half of it. */ Really.",
+    },
+    plain: () => "anything",
+    first: {
+      call: ([list]: unknown[]) => (list as unknown[])[0],
+      type: "<T>(list: readonly T[]) => Promise<T | undefined>",
+    },
+  }
+  const session = await under.open({ check: "types", tools })
+  expect(await session.run("const h = await tools.half(9); h.toFixed(2)")).toBe("4.50")
+  expect(await session.run("(await tools.plain(1, 'a')).length")).toBe(8)
+  expect(await session.run("const f = await tools.first(['a']); f?.toUpperCase()")).toBe("A")
+  for (const [code, message] of [
+    ["await tools.half('9')", "TS2345: Argument of type 'string' is not assignable to parameter of type 'number'."],
+    ["await tools.halve(9)", "TS2339: Property 'halve' does not exist on type 'SessionTools'."],
+    ["const s: string = await tools.half(9)", "TS2322: Type 'number' is not assignable to type 'string'."],
+  ] as const) {
+    const { status, error } = await session.eval(code)
+    expect([status, error?.message]).toEqual(["invalid", message])
+  }
+  // What is open to no check still runs as it did.
+  expect(await session.run("await tools.half('9')", { check: "syntax" })).toBe(4.5)
+  const { items } = await session.complete("tools.")
+  expect(items.map(({ name }) => name)).toEqual(expect.arrayContaining(["first", "half", "plain"]))
+  const shown = await session.hover("tools.half", 7)
+  expect(JSON.stringify(shown)).toContain("(n: number) => Promise<number>")
+  expect(JSON.stringify(shown)).toContain("Half of it. * / Really.")
+  const other = await under.open({ check: "types" })
+  expect((await other.eval("tools.half(1)")).status).toBe("invalid")
+})
+
+test.each<[unknown, string]>([
+  [{ call: () => 1, type: "number" }, "tools.t.type must be a TypeScript function type"],
+  [{ call: () => 1, type: "(a: number" }, "tools.t.type"],
+  [{ call: () => 1, type: "() => void; declare const x: 1" }, "tools.t.type"],
+  [{ call: () => 1, type: "() => void // ha" }, "tools.t.type"],
+  [{ call: () => 1 }, "tools.t.type"],
+  [{ call: () => 1, type: "() => void", doc: 5 }, "tools.t.doc"],
+  [{ call: () => 1, type: "() => void", docs: "" }, "tools.t has 'docs'"],
+  [{ type: "() => void" }, "Tool 't' must be a function, or { call, type }"],
+  [5, "Tool 't' must be a function"],
+  [null, "Tool 't' must be a function"],
+])("a tool %j is refused: %s", async (tool, message) => {
+  const refused = await refusal(under.open({ tools: { t: tool } } as never))
+  expect(refused.kind).toBe("invalid_options")
+  expect(refused.message).toContain(message)
+})

@@ -32,13 +32,14 @@ function errorsIn(code: string): string[] {
 describe("declarations for session code", { timeout: 60_000 }, () => {
   test("know what a session can do", () => {
     const code = `
+      declare global { interface SessionTools { search(text: string, most: number): Promise<any> } }
       const user = Session.withId("ada")
       const total: number = user?.bindings.at("total") ?? Session.current!.bindings.atPut("total", 1)
       for (const [name, value] of Workspace.globals) console.log(name, value)
       new Map(Session.current!.bindings)
       const bound: { eur: number } = Workspace.bind("rate", { eur: 1.1 })
       Transcript.show(String(user)); Workspace.unbind("rate")
-      const answer = await tools.search!("a", total)
+      const answer = await tools.search("a", total)
       clearTimeout(setTimeout((n: number) => answer + n + _, 5, 1))
       const url = new URL("?q=1", new URL("https://example.org"))
       for (const [name, value] of url.searchParams) new TextDecoder("latin1").decode(new TextEncoder().encode(name + value))
