@@ -6,6 +6,8 @@
 // its outer names were compiled to, and nothing else is needed to write the activation's skeleton: its scopes, one inside the other, each
 // with its captured variables and with the functions it creates, unchanged. Running a skeleton runs no user code.
 //
+// A function that uses private names or `super` is made inside of the class or literal that gives these a meaning (`homes.ts`).
+//
 // What stands before or after the user's text lies between two marks (`insertMark`), so that it can be cut out of what `toString` shows.
 import type { Edits, Output } from "./edits.ts"
 import { holderOf, Homes } from "./homes.ts"
