@@ -8,7 +8,7 @@ import { bindCell, bindImport, Cell, readOfImport, restoreCell, savedOf, unbindC
 import type { CellOwner, CellState, FreeValue, Saved } from "./cell.ts"
 import { kindError } from "./bridge.ts"
 import { cleanError } from "./messages.ts"
-import { classRecord, keyOf, stampClass } from "./classes.ts"
+import { classRecord, keyOf, stampClass, workshopOf } from "./classes.ts"
 import {
   applyDecorators,
   boundMember,
@@ -23,6 +23,7 @@ import {
 import { Resources } from "./disposal.ts"
 import type { Redefinition } from "./moves.ts"
 import { constructionMode, registerPrivates } from "./privates.ts"
+import { aboveHome } from "./super-homes.ts"
 import {
   accessorPartOf,
   stampAccessors,
@@ -252,6 +253,8 @@ export class Environment implements CellOwner {
       stamp: stampFunction,
       stampAccessors,
       stampClass,
+      workshop: workshopOf,
+      above: aboveHome,
       fields: (name: string, made: object, missing: string[], filled: Redefinition["filled"]) => {
         this.#redefine(name, this.readAtStart(name)?.value, made, missing, filled)
       },

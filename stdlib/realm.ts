@@ -431,10 +431,10 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
     return {
       functionOf: (number, keys) =>
         hasOwn(skeleton.f, number) ? skeleton.f[number]!(keys) : missing(`function ${number}`),
-      scopeOf: (number, self) =>
-        hasOwn(skeleton.s, number)
-          ? activationOf(source, number, applyFunction(skeleton.s[number], self, newList()) as Skeleton)
-          : missing(`scope ${number}`),
+      scopeOf(number, self) {
+        const made = hasOwn(skeleton.s, number) ? applyFunction(skeleton.s[number], self, newList()) : undefined
+        return made === undefined ? missing(`scope ${number}`) : activationOf(source, number, made as Skeleton)
+      },
       set(wanted, value) {
         for (let at = 0; at < names.length; at++) {
           if (names[at] !== wanted) continue

@@ -9,7 +9,7 @@
 // own: specifiers are resolved here and nowhere else.
 import type ts from "typescript"
 import type { Environment, PreludeText } from "./declarations.ts"
-import { libraryFile, libraryOf, options, parseFile } from "./library.ts"
+import { libraryFile, libraryOf, optionsOf, parseFile } from "./library.ts"
 import type { Library } from "./library.ts"
 import {
   freeNames,
@@ -90,13 +90,17 @@ export class Layout {
     this.#forms = new Map()
     this.#files = new Map([this.#ambient, ...this.library.files].map((file) => [file.fileName, file]))
     this.#sources = new Map()
-    this.#statements = statements && parseFile(statementsFile, this.#statementsText(statements))
+    this.#statements = statements && parseFile(statementsFile, this.#statementsText(statements), this.#isJsx)
     if (this.#statements !== undefined) this.#files.set(statementsFile, this.#statements)
+  }
+
+  get #isJsx(): boolean {
+    return this.environment.jsx !== undefined
   }
 
   program(): ts.Program {
     const roots = this.roots()
-    return typescript.createProgram({ rootNames: roots, options, host: this })
+    return typescript.createProgram({ rootNames: roots, options: optionsOf(this.environment.jsx), host: this })
   }
 
   roots(): string[] {
@@ -183,7 +187,8 @@ export class Layout {
     if (entry.isFile === true) return parsed(name, `${entry.source}${separator}export{};`)
     const members = keys.map((key) => this.sets.entries.get(key)!)
     const names = new Set(members.flatMap((member) => [...member.names]))
-    return parsed(name, members.map(({ source }) => source).join(separator) + this.#tail(names, new Set(keys), keys))
+    const text = members.map(({ source }) => source).join(separator) + this.#tail(names, new Set(keys), keys)
+    return parsed(name, text, this.#isJsx)
   }
 
   /** The names of the session as a module, for one file. */
@@ -343,10 +348,10 @@ const parsedMax = 4_000
 const parsedFiles = new Map<string, ts.SourceFile>()
 
 /** The same text under the same name is the same file, in every program: binding it again would cost more than parsing it. */
-function parsed(name: string, text: string): ts.SourceFile {
-  const key = `${name}\n${text}`
+function parsed(name: string, text: string, isJsx = false): ts.SourceFile {
+  const key = `${name}${isJsx ? "x" : ""}\n${text}`
   const known = parsedFiles.get(key)
-  const file = known ?? parseFile(name, text)
+  const file = known ?? parseFile(name, text, isJsx)
   if (known !== undefined) parsedFiles.delete(key)
   parsedFiles.set(key, file)
   if (parsedFiles.size > parsedMax) parsedFiles.delete(parsedFiles.keys().next().value!)

@@ -3,6 +3,7 @@
 // Types and values alike. It errs on the safe side: a name may be listed although an inner scope hides it (a `var` in a block), which costs
 // a needless import; none is missed.
 import type ts from "typescript"
+import type { Jsx } from "../language/jsx-option.ts"
 import { typescript } from "./typescript.ts"
 
 /** The specifier under which the module of a declaration is imported, in generated modules and in declaration texts alike. */
@@ -12,11 +13,22 @@ const modulePrefix = moduleOf("")
 /** The same for a prelude. */
 export const preludeModule = (name: string): string => `./prelude/${name}`
 
-/** Names that `file` uses and does not declare at its top level. */
-export function freeNames(file: ts.SourceFile): Set<string> {
+/** Names that `file` uses and does not declare at its top level; with `jsx` also those that its elements are calls of. */
+export function freeNames(file: ts.SourceFile, jsx?: Jsx): Set<string> {
   const free = new Set<string>()
-  visitScope(file, topLevelNames(file), undefined, free)
+  const own = topLevelNames(file)
+  visitScope(file, own, undefined, free)
+  if (jsx?.runtime !== "classic" || !hasElements(file)) return free
+  for (const called of [jsx.factory, jsx.fragment]) {
+    const [name] = called.split(".", 1)
+    if (!own.has(name!)) free.add(name!)
+  }
   return free
+}
+
+function hasElements(node: ts.Node): boolean {
+  if (typescript.isJsxOpeningLikeElement(node) || typescript.isJsxFragment(node)) return true
+  return typescript.forEachChild(node, (child) => hasElements(child) || undefined) === true
 }
 
 /** What files import the names of their session from. */
@@ -111,6 +123,7 @@ const withOwnNames: ReadonlySet<ts.SyntaxKind> = new Set([
   kinds.EnumMember,
   kinds.NamedTupleMember,
   kinds.MetaProperty,
+  kinds.JsxAttribute,
 ])
 /** Nodes in which no name is one of a scope. */
 const withLabels: ReadonlySet<ts.SyntaxKind> = new Set([

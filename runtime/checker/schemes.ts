@@ -27,7 +27,9 @@ export function emitSchemes(
   file: ts.SourceFile,
   members: readonly Entry[],
 ): KnownScheme[] | undefined {
-  if (members.some(({ isTextless }) => isTextless === true)) return members.map(sourceScheme)
+  const isJsx = file.languageVariant === typescript.LanguageVariant.JSX
+  const sources = (): KnownScheme[] => members.map((member) => sourceScheme(member, isJsx))
+  if (members.some(({ isTextless }) => isTextless === true)) return sources()
   let text = ""
   let isSkipped: boolean
   try {
@@ -38,9 +40,11 @@ export function emitSchemes(
     return undefined
   }
   const [first] = members
-  if (first?.isFile === true)
-    return [isSkipped ? sourceScheme(first) : { ...sourceScheme(first), shown: shownOf(text) }]
-  if (isSkipped || members.some(({ source }) => hidesAnnotation(source, text))) return members.map(sourceScheme)
+  if (first?.isFile === true) {
+    const known = sourceScheme(first, isJsx)
+    return [isSkipped ? known : { ...known, shown: shownOf(text) }]
+  }
+  if (isSkipped || members.some(({ source }) => hidesAnnotation(source, text))) return sources()
   const emitted = parseFile("emitted.d.ts", text)
   const texts = new Map(members.map(({ key }) => [key, ""]))
   // What has no key of its own (the base of a class) is for the next declaration that has one.
@@ -82,8 +86,8 @@ function shownOf(text: string, file: ts.SourceFile = parseFile("shown.d.ts", tex
   return plain.replace(importType, "$1").trim()
 }
 
-function sourceScheme({ source, names }: Entry): KnownScheme {
-  const shown = printer.printFile(parseFile("scheme.ts", source)).trim()
+function sourceScheme({ source, names }: Entry, isJsx: boolean): KnownScheme {
+  const shown = printer.printFile(parseFile("scheme.ts", source, isJsx)).trim()
   return { scheme: { text: source, names, isSource: true }, shown }
 }
 

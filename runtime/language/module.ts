@@ -37,8 +37,13 @@ export interface Module {
 /** Names mean nothing yet: which of them are definitions is the candidate's business. */
 const noNames: NameTable = { kind: () => undefined, isRealmGlobal: () => false }
 
-export function splitModule(source: string, firstLine = 1): Module | InvalidSource {
-  const prepared = prepare(source)
+/** `names` says which JSX there is, and what its runtime has imported already. */
+export function splitModule(
+  source: string,
+  firstLine = 1,
+  names: Pick<NameTable, "jsx" | "kind"> = noNames,
+): Module | InvalidSource {
+  const prepared = prepare(source, names.jsx, (name) => names.kind(name) === "import")
   if (!prepared.valid) return invalid(source, prepared.errors, firstLine)
   const patterns = constPatterns(prepared.written, prepared.shift)
   if (patterns.length > 0) return invalid(source, patterns, firstLine)
@@ -73,7 +78,10 @@ export function splitModule(source: string, firstLine = 1): Module | InvalidSour
     if (isType(before.kind)) before.kind = kind
   }
   const declarations = [...byKey.values()]
-  return { valid: true, declarations, statements: remaining(source, written, shift) }
+  const statements = remaining(source, written, shift)
+  const added = prepared.jsxImports
+  // Imports are made first wherever they stand, and behind the others they move nothing.
+  return { valid: true, declarations, statements: added === "" ? statements : `${statements ?? ""}\n;${added}` }
 }
 
 /** One initialiser for several names is no declaration of any of them: which of them would a redefinition, a wrapper or a removal be about? */

@@ -13,6 +13,7 @@
 import type { Edits } from "./edits.ts"
 import type { Candidate } from "./definition.ts"
 import { insertMark } from "./closures.ts"
+import type { Jsx } from "./jsx-option.ts"
 import type { Analysis, Reference, VariableSite } from "./scope.ts"
 
 export type NameKind = "local" | "readonly" | "definition" | "import"
@@ -24,6 +25,8 @@ export interface NameTable {
   isRealmGlobal(name: string): boolean
   /** Whether a function may hold the name's cell. Without an answer no local is promoted. */
   isCaptured?(name: string): boolean
+  /** What JSX is turned into; without it there is none. */
+  readonly jsx?: Jsx | undefined
   /** What a definition depends on, by name: a definition that is declared again may not receive as a parameter what needs itself. */
   dependencies?(name: string): readonly string[] | undefined
 }

@@ -17,6 +17,7 @@ import type {
 import { decodeBindingForEmbedder } from "../wire/values/embedder.ts"
 import type { Definitions } from "../module/definitions.ts"
 import type { DefinitionRecord } from "../wire/schema.ts"
+import type { Jsx } from "../language/jsx-option.ts"
 import type { ErrorRecord, Outcome } from "./outcome.ts"
 import type { SessionState } from "./state.ts"
 import { typeOfValue } from "./value-types.ts"
@@ -28,6 +29,7 @@ export interface ChecksContext {
   readonly profile: string
   /** Where packages are looked up, for their types. */
   readonly directory: string
+  readonly jsx: Jsx | undefined
   /** Declarations of the session's tools. */
   readonly tools: string
   readonly state: () => SessionState
@@ -155,7 +157,7 @@ export class SessionChecks {
   }
 
   #place(purpose: "checks" | "assist", text: string, hidden: ReadonlySet<string> = noNames): Place {
-    const { state, globalNames, preludes, profile, directory, tools } = this.#context
+    const { state, globalNames, preludes, profile, directory, jsx, tools } = this.#context
     const { locals, definitions } = state()
     const used = purpose === "assist" ? new Set(text.match(/[\w$\u00aa-\uffff]+/g)) : undefined
     const told: LocalText[] = []
@@ -172,6 +174,7 @@ export class SessionChecks {
       preludes: preludes(),
       locals: told,
       directory,
+      jsx,
     })
   }
 }

@@ -387,7 +387,7 @@ export function restoreState(
 /** Everything a worker needs to build the session's realm anew. */
 export function checkpointOf(
   state: SessionState,
-  realm: { tools: string[]; kind: string; profile: string; capabilities: string[]; directory: string },
+  realm: Pick<Checkpoint, "tools" | "kind" | "profile" | "capabilities" | "directory" | "jsx">,
 ): Checkpoint {
   const { lastValue } = state
   const groups = new Map<Group, string[]>()

@@ -116,6 +116,8 @@ const prelude = record({
 })
 /** Those of a workspace, in the order in which they are evaluated. Equal ids mean equal contents. */
 const preludes = record({ id: int, list: list(prelude) })
+/** As `language/jsx-option.ts` has it. */
+export const jsx = record({ runtime: oneOf("classic", "automatic"), factory: str, fragment: str, importSource: str })
 const checkpoint = record({
   definitions: list(definition),
   locals: list(local),
@@ -131,6 +133,8 @@ const checkpoint = record({
   capabilities: list(str),
   /** Where what its code imports is looked for from. */
   directory: str,
+  /** What JSX is turned into; without it there is none. */
+  jsx: optional(jsx),
   /** Those that its values were written beside. */
   preludes: optional(preludes),
 })

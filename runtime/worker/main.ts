@@ -310,7 +310,7 @@ class Worker {
     const { times } = evl
     times.compiledAt = performance.now()
     if (request.stage === "split") {
-      const module = splitModule(source, line)
+      const module = splitModule(source, line, evl.resident)
       if (!module.valid) {
         const error = syntaxErrorRecord(module, { text: source, file, line })
         return this.#sendOutcome(evl, "invalid", { error })

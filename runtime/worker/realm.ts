@@ -12,6 +12,7 @@ import type { SourceOfFunctions } from "../wire/schema.ts"
 import { capabilityFor, denialText } from "../../stdlib/capabilities.ts"
 import type { Capabilities } from "../../stdlib/capabilities.ts"
 import { opOutput } from "../../stdlib/bridge.ts"
+import type { Jsx } from "../language/jsx-option.ts"
 import { packValue, unpackValue } from "../wire/values/pack.ts"
 import { ModuleGraph } from "./modules/graph.ts"
 import type { PreludeUnits } from "./resident-preludes.ts"
@@ -127,7 +128,7 @@ export class Realm {
   }
 
   /** The modules that files and packages are in this realm; they are found from a folder. */
-  moduleGraph(directory: string): ModuleGraph {
+  moduleGraph(directory: string, jsx?: Jsx): ModuleGraph {
     const { api } = this
     return new ModuleGraph(
       {
@@ -146,6 +147,7 @@ export class Realm {
       },
       directory,
       this.capabilities,
+      jsx,
     )
   }
 

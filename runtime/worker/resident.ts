@@ -6,6 +6,7 @@ import { createHash } from "node:crypto"
 import type { Script } from "node:vm"
 import { compileDefinitions, compileSkeleton } from "../language/compile.ts"
 import type { KeptDefinition, SkeletonUnit } from "../language/compile.ts"
+import type { Jsx } from "../language/jsx-option.ts"
 import type { NameKind, NameTable } from "../language/transform.ts"
 import type { HostFunction } from "../../stdlib/bridge.ts"
 import { isPlainValue } from "../wire/check.ts"
@@ -160,13 +161,17 @@ export class Resident implements NameTable {
   #mayHideWords = false
   #retargets = 0
 
+  /** What JSX is turned into. */
+  readonly jsx: Jsx | undefined
+
   /** `realm` is a blank one of the checkpoint's profile. */
   constructor(session: string, commit: number, checkpoint: Checkpoint, realm: Realm, host: HostFunction) {
     this.session = session
     this.commit = commit
-    const { kind, tools, directory, profile } = checkpoint
+    const { kind, tools, directory, profile, jsx } = checkpoint
     this.realm = realm
-    this.modules = realm.moduleGraph(directory)
+    this.jsx = jsx
+    this.modules = realm.moduleGraph(directory, jsx)
     realm.adopt(host, { id: session, kind, tools, directory })
     this.preludes = new ResidentPreludes({
       realm,
@@ -314,6 +319,7 @@ export class Resident implements NameTable {
     const names: NameTable = {
       kind: (name) => (removed.includes(name) ? undefined : values.has(name) ? "readonly" : this.kind(name)),
       isRealmGlobal: (name) => this.isRealmGlobal(name),
+      jsx: this.jsx,
       dependencies: (name) => this.dependencies(name),
     }
     const filename = `nacre:revision/${id}`
@@ -576,6 +582,7 @@ export class Resident implements NameTable {
     const names: NameTable = {
       kind: (name) => (removed.includes(name) ? undefined : this.kind(name)),
       isRealmGlobal: (name) => this.isRealmGlobal(name),
+      jsx: this.jsx,
       dependencies: (name) => this.dependencies(name),
     }
     const missing = definitions.find(
@@ -721,6 +728,7 @@ export class Resident implements NameTable {
     const names: NameTable = {
       kind: (name) => (data.has(name) ? "readonly" : this.kind(name)),
       isRealmGlobal: (name) => this.isRealmGlobal(name),
+      jsx: this.jsx,
       dependencies: (name) => this.dependencies(name),
     }
     this.#addSources(sources.filter(({ id }) => !this.#sources.has(id)))
@@ -995,6 +1003,7 @@ export class Resident implements NameTable {
     const names: NameTable = {
       kind: (name) => kinds.get(name) ?? this.kind(name),
       isRealmGlobal: (name) => this.isRealmGlobal(name),
+      jsx: this.jsx,
     }
     return this.#install(kept, names, "nacre:definitions") === undefined ? [] : kept
   }
@@ -1030,6 +1039,7 @@ export class Resident implements NameTable {
     const names: NameTable = {
       kind: (name) => (replaces.includes(name) ? "local" : this.kind(name)),
       isRealmGlobal: (name) => this.isRealmGlobal(name),
+      jsx: this.jsx,
     }
     const problem = this.#install(kept, names, `nacre:retargeted/${++this.#retargets}`)
     if (problem !== undefined) this.#loseDefinitions(kept, problem)

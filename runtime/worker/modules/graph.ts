@@ -13,6 +13,7 @@ import { compileFunction, SourceTextModule } from "node:vm"
 import type { CompileFunctionOptions } from "node:vm"
 import { compileFile, importHook } from "../../language/file.ts"
 import type { FileText } from "../../language/file.ts"
+import type { Jsx } from "../../language/jsx-option.ts"
 import { renderProblem } from "../../language/parse.ts"
 import type { Position } from "../../language/positions.ts"
 import { sessionSpecifier, wholeSession } from "../../language/session-names.ts"
@@ -121,6 +122,7 @@ export class ModuleGraph {
   readonly #byFilename = new Map<string, FileModule>()
   /** Linking goes one after the other: two that share modules must not meet half-way. */
   #linking: Promise<unknown> = Promise.resolve()
+  readonly #jsx: Jsx | undefined
   #jobs = 0
   #bytes = 0
   #added: FileModule[] = []
@@ -131,10 +133,18 @@ export class ModuleGraph {
   /** Stand-ins for the session that were linked and not evaluated. */
   #fresh: SourceTextModule[] = []
 
-  constructor(realm: ModulesRealm, directory: string, capabilities: Capabilities) {
+  constructor(realm: ModulesRealm, directory: string, capabilities: Capabilities, jsx: Jsx | undefined) {
+    this.#jsx = jsx
     this.#realm = realm
     this.#capabilities = capabilities
     this.#folder = directory.endsWith("/") ? directory : `${directory}/`
+  }
+
+  #languageOf(path: string): { isTypeScript: boolean; jsx: Jsx | "off" | undefined } {
+    return {
+      isTypeScript: /\.(?:[cm]?ts|tsx)$/.test(path),
+      jsx: /\.[jt]sx$/.test(path) ? (this.#jsx ?? "off") : undefined,
+    }
   }
 
   get #resolver(): Resolver {
@@ -413,7 +423,7 @@ export class ModuleGraph {
 
   /** What a CommonJS file asks for by name is looked for ahead, since an ES module among it has to be linked before code runs. */
   #expandCommonJs(file: FileModule): void {
-    for (const [, specifier] of file.source.matchAll(requireCall)) {
+    for (const [, specifier] of (file.text?.code ?? file.source).matchAll(requireCall)) {
       if (this.#added.length >= filesPerImportMax) return
       try {
         const resolved = this.#resolver.resolve(specifier!, file.path, file.path, "require")
@@ -475,7 +485,7 @@ export class ModuleGraph {
     }
     const format = formatOf(ending, packageType)
     if (format === undefined) {
-      const known = ".js, .mjs, .cjs, .ts, .mts, .cts and .json"
+      const known = ".js, .mjs, .cjs, .jsx, .ts, .mts, .cts, .tsx and .json"
       throw new ModuleProblem(
         "module_invalid",
         `'${path}', which ${who} asks for, is no file that a session can import; those end in ${known}.`,
@@ -485,7 +495,7 @@ export class ModuleGraph {
         },
       )
     }
-    const text = compileFile(source, { isTypeScript: /^\.[cm]?ts$/.test(ending), format })
+    const text = compileFile(source, { ...this.#languageOf(path), format })
     if (!text.valid) {
       const [error] = text.errors
       const place = renderProblem(source, error!, path)
@@ -535,7 +545,7 @@ export class ModuleGraph {
         if (resolved.kind !== "file" || seen.has(resolved.path) || !isCode(resolved.path)) continue
         const format = formatOf(/\.[^./]*$/.exec(resolved.path)?.[0] ?? "", resolved.packageType)
         const text = compileFile(readFileSync(resolved.path, "utf8"), {
-          isTypeScript: resolved.path.endsWith("ts"),
+          ...this.#languageOf(resolved.path),
           format: format ?? "commonjs",
         })
         if (!text.valid || text.format === "module") continue
@@ -803,7 +813,7 @@ function keyOf(resolved: Resolved): string {
 }
 
 function isCode(path: string): boolean {
-  return /\.[cm]?[jt]s$/.test(path)
+  return /\.(?:[cm]?[jt]s|[jt]sx)$/.test(path)
 }
 
 function formatOf(ending: string, packageType: string | undefined): "module" | "commonjs" | "detect" | undefined {
@@ -815,8 +825,10 @@ function formatOf(ending: string, packageType: string | undefined): "module" | "
     case ".cts":
       return "commonjs"
     case ".js":
+    case ".jsx":
       return packageType === "module" || packageType === "commonjs" ? packageType : "detect"
     case ".ts":
+    case ".tsx":
       // A package of type "commonjs" may still be written with `import`, for a compiler that turns it into `require`.
       return packageType === "module" ? "module" : "detect"
     case "":
