@@ -30,7 +30,9 @@ const jsxFlags = {
   "jsx-fragment": { type: "string" },
   "jsx-import-source": { type: "string" },
 } as const
-const jsxUsage = "[--jsx classic|automatic] [--jsx-factory NAME] [--jsx-fragment NAME] [--jsx-import-source PACKAGE]"
+const jsxUsage = "[--jsx classic|automatic]"
+const jsxDoc =
+  "With --jsx code may hold JSX: --jsx-factory NAME and --jsx-fragment NAME of the classic runtime, --jsx-import-source PACKAGE of the automatic one."
 
 /** Files that are loaded into the workspace `main` before anything else. */
 const prelude = { type: "string", multiple: true } as const
@@ -210,7 +212,10 @@ async function dispatch(argv: string[]): Promise<number> {
     throw new UsageError(`There is no command '${name}'; there are ${known}. To evaluate a file: nacre eval ${name}`)
   }
   const parsed = parse(command, isNamed ? argv.slice(1) : argv)
-  if (parsed.values["help"] === true) return print(`${command.usage}\n\n  ${command.doc}`)
+  if (parsed.values["help"] === true) {
+    const more = "jsx" in command.flags ? `\n  ${jsxDoc}` : ""
+    return print(`${command.usage}\n\n  ${command.doc}${more}`)
+  }
   return command.run(parsed.values, parsed.operands, isNamed)
 }
 
@@ -284,7 +289,7 @@ function framingOf(text: string | undefined): Framing | undefined {
 function helpText(): string {
   const lines = ["nacre: many live TypeScript sessions, supervised.", ""]
   for (const { usage, doc } of Object.values(commands)) lines.push(`  ${usage}`, `      ${doc}`)
-  lines.push("", "  nacre --help | --version")
+  lines.push("", `  ${jsxDoc}`, "", "  nacre --help | --version")
   return lines.join("\n")
 }
 

@@ -125,7 +125,10 @@ describe("wrong use", () => {
 it("--help and --version tell", async () => {
   const help = await nacre(["--help"])
   expect(help.code).toBe(0)
-  expect(help.stdout).toContain("nacre eval [--timeout MS] [--json] [--prelude FILE]… (-e CODE | FILE | -)")
+  expect(help.stdout).toContain(
+    "nacre eval [--timeout MS] [--json] [--prelude FILE]… [--jsx classic|automatic] (-e CODE | FILE | -)",
+  )
+  expect(help.stdout).toContain("--jsx-factory NAME")
   expect((await nacre(["eval", "--help"])).stdout).toContain("nacre eval [--timeout MS]")
   expect((await nacre(["--version"])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
 })
