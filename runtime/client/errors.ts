@@ -1,6 +1,9 @@
 // How a request of the client library can fail: the server refused it, or the way to the server did.
 
-/** The server's error answer. `kind` is one of docs/ERRORS.md; `retry` says whether trying again can help. */
+/**
+ * The server's error answer, or what is refused before it is sent: parameters that are no JSON, or more than the server takes. `kind` is one of
+ * docs/ERRORS.md; `retry` says whether trying again can help.
+ */
 export class RequestError extends Error {
   override readonly name = "RequestError"
   readonly code: number
@@ -13,6 +16,18 @@ export class RequestError extends Error {
     this.kind = kind
     this.retry = retry
   }
+}
+
+/** An error as the server sends it. */
+export interface ErrorAnswer {
+  code: number
+  message: string
+  data?: { kind?: string; retry?: string }
+}
+
+export function requestErrorOf({ message, code, data = {} }: ErrorAnswer): RequestError {
+  const { kind = "internal", retry = "never" } = data
+  return new RequestError(message, code, kind, retry)
 }
 
 /**
