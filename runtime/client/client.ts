@@ -16,7 +16,7 @@ export interface ClientOptions {
   timeoutMs?: number
   /** Milliseconds for the server to end a request that it was told to end, before the server counts as hung. Default 2 s. */
   hungMs?: number
-  /** Milliseconds in which a broken socket is opened again. Default 30 s, the server's grace. */
+  /** Milliseconds in which a broken socket is opened again; then what is under way fails. Default: the server's grace. */
   reconnectMs?: number
   /** Hears what became of the connection. */
   onConnection?: (change: ConnectionChange) => void
@@ -76,6 +76,10 @@ interface Sent {
 
 const firstRetryMs = 50
 const retryMsMax = 2_000
+/** The grace of a server that does not tell it. */
+const graceMsDefault = 30_000
+/** The longest that a timer can wait. */
+const timerMsMax = 2 ** 31 - 1
 /** The first request of a channel: no other has this id. */
 const helloId = 0
 
@@ -279,8 +283,8 @@ export class Client {
   }
 
   /** A new connection, with a history of its own. */
-  async #begin(): Promise<void> {
-    const { channel, hello } = await this.#openWith("initialize", { ...this.#options.initialize })
+  async #begin(over?: AbortSignal): Promise<void> {
+    const { channel, hello } = await this.#openWith("initialize", { ...this.#options.initialize }, over)
     if (hello.error !== undefined) {
       channel.kill()
       throw requestErrorOf(hello.error)
@@ -297,8 +301,12 @@ export class Client {
     if (!isFirst) this.#options.onConnection?.({ type: "renewed" })
   }
 
-  /** Opens a channel and makes its first request, which alone has no number. */
-  async #openWith(method: "initialize" | "resume", params: object): Promise<{ channel: Channel; hello: Message }> {
+  /** Opens a channel and makes its first request, which alone has no number. One that comes when it is `over` is given up. */
+  async #openWith(
+    method: "initialize" | "resume",
+    params: object,
+    over?: AbortSignal,
+  ): Promise<{ channel: Channel; hello: Message }> {
     const { text } = requestText({ id: helloId, method, params }, this.#bytesMax)
     let answer!: (message: Message) => void
     let fail!: (error: Error) => void
@@ -335,6 +343,10 @@ export class Client {
     channel.send(text)
     try {
       const hello = await answered
+      if (over?.aborted === true) {
+        channel.kill()
+        throw new ConnectionError("connection_lost", "The server answered too late.")
+      }
       // After whoever awaits this has set up what these messages need.
       setImmediate(() => {
         const messages = early ?? []
@@ -360,28 +372,45 @@ export class Client {
     this.#connecting.catch(() => {})
   }
 
+  /** Within the server's grace; what is under way does not wait for an attempt that takes longer. */
   async #comeBack(reason: string): Promise<void> {
-    const deadline = performance.now() + (this.#options.reconnectMs ?? 30_000)
+    const graceMs = Math.min(this.#options.reconnectMs ?? this.#server?.graceMs ?? graceMsDefault, timerMsMax)
+    const deadline = performance.now() + graceMs
+    const over = new AbortController()
+    const gone = new Promise<never>((_resolve, reject) => {
+      const message = `The server could not be reached again within ${graceMs} ms: ${reason}`
+      over.signal.addEventListener("abort", () => reject(new ConnectionError("connection_lost", message)))
+    })
+    const late = setTimeout(() => over.abort(), graceMs)
+    try {
+      await Promise.race([this.#tryAgain(deadline, over.signal), gone])
+    } catch (error) {
+      this.#failAll("connection_lost", reason)
+      throw error
+    } finally {
+      clearTimeout(late)
+    }
+  }
+
+  async #tryAgain(deadline: number, over: AbortSignal): Promise<void> {
     for (let waitMs = firstRetryMs; ; waitMs = Math.min(waitMs * 2, retryMsMax)) {
       try {
-        if (await this.#resume()) return
+        if (await this.#resume(over)) return
+        over.throwIfAborted()
         this.#failAll("connection_lost", "the server no longer knows this client.")
-        return await this.#begin()
+        return await this.#begin(over)
       } catch (error) {
-        const isOver = this.#isClosed || performance.now() + waitMs > deadline
-        if (isOver || error instanceof RequestError) {
-          this.#failAll("connection_lost", reason)
-          throw error
-        }
+        if (this.#isClosed || over.aborted || error instanceof RequestError) throw error
       }
-      await new Promise<void>((resolve) => setTimeout(resolve, waitMs))
+      const leftMs = Math.max(0, deadline - performance.now())
+      await new Promise<void>((resolve) => setTimeout(resolve, Math.min(waitMs, leftMs)))
     }
   }
 
   /** False when the server has forgotten the connection. */
-  async #resume(): Promise<boolean> {
+  async #resume(over: AbortSignal): Promise<boolean> {
     const params = { connection: this.#connection!, received: this.#receivedCount }
-    const { channel, hello } = await this.#openWith("resume", params)
+    const { channel, hello } = await this.#openWith("resume", params, over)
     if (hello.error !== undefined) {
       await channel.close()
       return false

@@ -25,6 +25,11 @@ export interface ErrorAnswer {
   data?: { kind?: string; retry?: string }
 }
 
+/** What the caller gave is wrong; the code is that of docs/ERRORS.md. */
+export function invalidOptions(message: string): RequestError {
+  return new RequestError(message, -32602, "invalid_options", "never")
+}
+
 export function requestErrorOf({ message, code, data = {} }: ErrorAnswer): RequestError {
   const { kind = "internal", retry = "never" } = data
   return new RequestError(message, code, kind, retry)
@@ -33,7 +38,8 @@ export function requestErrorOf({ message, code, data = {} }: ErrorAnswer): Reque
 /**
  * Why there is no answer: `timed_out`, and the server did not end the request when it was told to; `server_exited`, its process ended or was
  * killed; `connection_lost`, it could not be reached again in time, or had forgotten this client; `answer_lost`, it answered while nobody listened
- * and no longer keeps the answer; `refused`, it did not let this client in; `closed`, the client was closed. Whether the request had an effect is not known, but for `refused`.
+ * and no longer keeps the answer; `refused`, it did not let this client in; `not_started`, its program could not be started; `closed`, the client was closed. Whether the request had
+ * an effect is not known, but for `refused` and `not_started`.
  */
 export type ConnectionErrorKind =
   | "timed_out"
@@ -41,6 +47,7 @@ export type ConnectionErrorKind =
   | "connection_lost"
   | "answer_lost"
   | "refused"
+  | "not_started"
   | "closed"
 
 export class ConnectionError extends Error {

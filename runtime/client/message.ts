@@ -1,9 +1,8 @@
 // A request as text. What JSON cannot hold, and what is above the server's limit, is refused here, with the request's own error: a server
 // reads nothing of a message that is too large, so it cannot say which request it was, and a socket ends with it.
-import { RequestError } from "./errors.ts"
+import { RequestError, invalidOptions } from "./errors.ts"
 
-/** Codes of docs/ERRORS.md. */
-const invalidOptions = -32602
+/** Of docs/ERRORS.md. */
 const messageTooLarge = -32016
 
 export interface RequestMessage {
@@ -32,8 +31,7 @@ export function requestText({ id, method, params }: RequestMessage, bytesMax: nu
 }
 
 function notJson(method: string, what: string): RequestError {
-  const message = `${method}: ${what}; what a request takes must be JSON.`
-  return new RequestError(message, invalidOptions, "invalid_options", "never")
+  return invalidOptions(`${method}: ${what}; what a request takes must be JSON.`)
 }
 
 export function tooLarge(method: string, bytes: number, bytesMax: number): RequestError {

@@ -4,7 +4,7 @@ import { once } from "node:events"
 import { afterAll, beforeAll, describe, expect, expectTypeOf, test } from "vitest"
 import { WebSocket, WebSocketServer } from "ws"
 import { connectSocket, connectStdio } from "nacre/client"
-import type { Client, ClientOptions, ConnectionChange, ResultOf } from "nacre/client"
+import type { Client, ClientOptions, ConnectionChange, ResultOf, StdioOptions } from "nacre/client"
 import { serve } from "nacre/serve"
 import type { Served } from "nacre/serve"
 import { until } from "../../until.ts"
@@ -147,7 +147,31 @@ describe("a process", () => {
     ).rejects.toMatchObject({
       kind: "server_exited",
     })
-    await expect(connectStdio({ ...quiet, command: ["there-is-no-such-command"] })).rejects.toThrow("ENOENT")
+  })
+
+  test.each<[string, StdioOptions]>([
+    ["is not there", { command: ["there-is-no-such-command"] }],
+    ["is no program", { command: [import.meta.dirname] }],
+    ["is not reached from where it is started", { cwd: "/there/is/no/such/folder" }],
+    ["has a name that no program can have", { command: ["no\0de"] }],
+  ])("whose program %s has not been started", async (_what, options) => {
+    await expect(connectStdio({ onStderr: () => {}, ...options })).rejects.toMatchObject({
+      name: "ConnectionError",
+      kind: "not_started",
+      message: expect.stringMatching(/cannot be started: .*(ENOENT|EACCES|null bytes)/) as string,
+    })
+  })
+
+  test.each<[string, unknown]>([
+    ["one text", "node"],
+    ["an empty list", []],
+    ["a list with an empty program", [""]],
+    ["a list with something else in it", ["node", 1]],
+  ])("cannot be made of %s", async (_what, command) => {
+    await expect(connectStdio({ command: command as string[] })).rejects.toMatchObject({
+      kind: "invalid_options",
+      message: expect.stringMatching(/^command must be a list of texts/) as string,
+    })
   })
 })
 
@@ -249,7 +273,7 @@ describe("a socket", () => {
   })
 
   test("to a server that has forgotten it begins anew, and says so", async () => {
-    const other = await serve(under.nacre, { token, graceMs: 1 })
+    const other = await serve(under.nacre, { token })
     const changes: string[] = []
     const client = await connectSocket({ url: other.url, token, onConnection: ({ type }) => void changes.push(type) })
     await client.request("eval", { code: "1" })

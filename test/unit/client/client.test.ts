@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest"
 import type { ChannelHandlers } from "../../../runtime/client/channel.ts"
 import { Client } from "../../../runtime/client/client.ts"
 import type { ClientOptions, ConnectionChange } from "../../../runtime/client/client.ts"
+import { ConnectionError } from "../../../runtime/client/errors.ts"
 import { until } from "../../until.ts"
 
 interface Message {
@@ -23,9 +24,13 @@ class FakeServer {
   received = 0
   handlers: ChannelHandlers | undefined
   answers = true
+  graceMs: number | undefined
+  /** `gone`: it cannot be reached. `silent`: it never answers. */
+  state: "up" | "gone" | "silent" = "up"
 
   connect(canResume: boolean, options: ClientOptions = {}): Promise<Client> {
     const open = async (handlers: ChannelHandlers) => {
+      if (this.state === "gone") throw new ConnectionError("refused", "nobody is there")
       this.handlers = handlers
       return {
         send: (text: string) => queueMicrotask(() => this.onMessage(text, handlers, canResume)),
@@ -40,7 +45,7 @@ class FakeServer {
   }
 
   onMessage(text: string, handlers: ChannelHandlers, canResume: boolean): void {
-    if (handlers !== this.handlers) return
+    if (handlers !== this.handlers || this.state === "silent") return
     const message = JSON.parse(text) as Message
     if (text.length > this.limit) {
       if (!canResume) return this.send({ id: null, error: tooLarge })
@@ -52,7 +57,7 @@ class FakeServer {
     const { id, method } = message
     if (method === "initialize") {
       const limits = { messageBytesMax: this.limitTold }
-      this.send({ id, result: { limits, ...(canResume ? { connection: "con_1" } : {}) } })
+      this.send({ id, result: { limits, ...(canResume ? { connection: "con_1", graceMs: this.graceMs } : {}) } })
     } else if (method === "resume") this.send({ id, result: { received: this.received, missed: 0, inFlight: [] } })
     else if (this.answers && id !== undefined) this.send({ id, result: message.params["code"] })
   }
@@ -132,5 +137,25 @@ describe("a server that takes less than it told", () => {
       { type: "refused", error: { kind: "parse_failed", message: "torn" } },
       { type: "refused", error: { kind: "message_too_large" } },
     ])
+  })
+})
+
+describe.each(["gone", "silent"] as const)("a server that is %s", (state) => {
+  test.each<[string, number | undefined, number | undefined]>([
+    ["its grace", 40, undefined],
+    ["what the client was told", 600_000, 40],
+  ])("is given up after %s, and the next request begins anew", async (_what, graceMs, reconnectMs) => {
+    const server = new FakeServer()
+    server.graceMs = graceMs
+    server.answers = false
+    await using client = await server.connect(true, reconnectMs === undefined ? {} : { reconnectMs })
+    const asked = client.request("eval", { code: "a" })
+    await until("it came", () => server.codes().length === 1)
+    server.state = state
+    server.handlers!.onEnd("cut")
+    await expect(asked).rejects.toMatchObject({ name: "ConnectionError", kind: "connection_lost" })
+    server.state = "up"
+    server.answers = true
+    expect(await client.request("eval", { code: "b" })).toBe("b")
   })
 })
