@@ -1,6 +1,6 @@
 // An outcome as the output channel and the list of problems show it.
 import type { ResultOf } from "../../../runtime/client/index.ts"
-import { firstLine, rangesOf } from "./positions.ts"
+import { firstLine, inItsColumns, rangesOf } from "./positions.ts"
 import type { Range, Selected } from "./positions.ts"
 
 export type Outcome = ResultOf<"eval">
@@ -28,6 +28,6 @@ export function outcomeText(outcome: Outcome, limitMs?: number): string {
 export function problemsOf({ status, error }: Outcome, selected: Selected): Problem[] {
   if (error === undefined || status === "ok") return []
   const message = error.message === "" ? error.name : `${error.name}: ${error.message}`
-  const ranges = error.spans.length === 0 ? [firstLine(selected)] : rangesOf(selected, error.spans)
+  const ranges = error.spans.length === 0 ? [firstLine(selected)] : rangesOf(inItsColumns(selected), error.spans)
   return ranges.map((range) => ({ range, message }))
 }

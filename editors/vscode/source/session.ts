@@ -5,7 +5,7 @@
 // the order in which they were asked for, and each is sent when the one before it has ended: what is written then, and the time that counts,
 // are its own. Nothing here knows the editor: what it shows goes to a `Display`.
 import type { Client } from "../../../runtime/client/index.ts"
-import { firstLine } from "./positions.ts"
+import { firstLine, inItsColumns } from "./positions.ts"
 import type { Selected } from "./positions.ts"
 import { outcomeText, problemsOf } from "./report.ts"
 import type { Outcome, Problem } from "./report.ts"
@@ -85,7 +85,7 @@ export class EditorSession {
       if (this.#running !== running) throw new Error("the session that it was meant for has ended.")
       const outcome = await connection.request(
         "eval",
-        { code: selected.text, file: selected.file, line: selected.start.line + 1, timeoutMs },
+        { code: inItsColumns(selected).text, file: selected.file, line: selected.start.line + 1, timeoutMs },
         { timeoutMs: Math.min(timeoutMs + stopMs, timerMsMax), signal: stop.signal },
       )
       display.write(outcomeText(outcome, endedByLimit(outcome, stop) ? timeoutMs : undefined))

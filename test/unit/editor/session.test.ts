@@ -121,6 +121,29 @@ describe("an evaluation", () => {
     expect(problems.get("file:///a.ts")).toEqual([])
   })
 
+  test("of a selection that begins inside a line has the document's columns, in its first line and after it", async () => {
+    await session.evaluate(at("0"))
+    const [server] = servers
+    const text = "f(x)\ng(y)"
+    server!.answer = async (code) => {
+      const place = (name: string) => ({ start: code.indexOf(name), end: code.indexOf(name) + 1, line: 0, column: 0 })
+      const error = { name: "Error", message: "no", rendered: "no", stack: [], spans: [place("x"), place("y")] }
+      return { status: "threw", error }
+    }
+    await session.evaluate({ ...at(text), start: { line: 4, character: 8 } })
+    expect(server!.asked.at(-1)!.params).toMatchObject({ code: `        ${text}`, line: 5 })
+    expect(problems.get("file:///a.ts")!.map(({ range }) => range)).toEqual([
+      { start: { line: 4, character: 10 }, end: { line: 4, character: 11 } },
+      { start: { line: 5, character: 2 }, end: { line: 5, character: 3 } },
+    ])
+    server!.answer = async () => ({
+      status: "threw",
+      error: { name: "Error", message: "no", rendered: "no", stack: [], spans: [] },
+    })
+    await session.evaluate({ ...at(text), start: { line: 4, character: 8 } })
+    expect(problems.get("file:///a.ts")![0]!.range.start).toEqual({ line: 4, character: 8 })
+  })
+
   test("of several editors goes to one session, in order", async () => {
     const held = gate()
     await session.evaluate(at("0"))
