@@ -144,10 +144,21 @@ function closures(): void {
     kept: { turns: 1_000_000, body: "kept[i & 1023] = (x) => x + i" },
     made: { turns: 1_000_000, body: "kept[i & 1023] = make(i)" },
     object: { turns: 500_000, body: "kept[i & 1023] = counter(i)" },
+    "in a method, of private names": { turns: 1_000_000, body: "kept[i & 1023] = a.make()" },
+    "in a method, of super": { turns: 1_000_000, body: "kept[i & 1023] = b.make()" },
+    "none: a call of one of private names": { turns: 5_000_000, body: "t += counted()" },
+    "none: a call of one of super": { turns: 5_000_000, body: "t += above()" },
+    "none: an instance of their class": { turns: 1_000_000, body: "kept[i & 1023] = new A()" },
+    "none: a method of their class": { turns: 5_000_000, body: "t += a.plain(i)" },
+    "none: a literal with super": { turns: 500_000, body: "kept[i & 1023] = literal(i)" },
   }
   const head = `const list = [1, 2, 3, 4, 5, 6, 7, 8]; const kept = new Array(1024)
     function make(n) { let left = n; return () => left-- > 0 }
-    function counter(n) { let c = n; return { up() { return ++c }, down: () => --c } }`
+    function counter(n) { let c = n; return { up() { return ++c }, down: () => --c } }
+    class A { #n = 1; make() { return () => this.#n++ } plain(k) { return this.#n + k } }
+    class B extends A { make() { return () => super.plain(1) } }
+    const a = new A(), b = new B(), counted = a.make(), above = b.make()
+    const literal = (n) => ({ n, f() { return super.toString } })`
   for (const [kind, { turns: count, body }] of Object.entries(kinds)) {
     const source = `(() => { ${head}; let t = 0; for (let i = 0; i < ${count}; i++) { ${body} } return t })()`
     const session = new TestSession()
@@ -167,6 +178,11 @@ function closures(): void {
   }
 }
 
+const [only] = process.argv.slice(2)
+if (only === "closures") {
+  closures()
+  process.exit()
+}
 oneLine()
 manyLines()
 loops("int")

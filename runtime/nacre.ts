@@ -27,6 +27,8 @@ import { Listener } from "./host/listener.ts"
 import { Scheduler } from "./host/scheduler.ts"
 import { checkMilliseconds, expectOption, refuseUnknown, resolveHosts, resolveLimits } from "./options.ts"
 import type { HostOptions, Limits } from "./options.ts"
+import { jsxOf, jsxProblem } from "./language/jsx-option.ts"
+import type { JsxOptions } from "./language/jsx-option.ts"
 import { profileNamed, resolveProfiles } from "./profile.ts"
 import type { Profile, ProfileOptions } from "./profile.ts"
 import { Session, sessionKinds } from "./session/session.ts"
@@ -84,6 +86,11 @@ export interface OpenOptions {
   restart?: boolean
   /** Where what its code imports is looked for from: an absolute path, or one from the working directory, which is the default. */
   directory?: string
+  /**
+   * Lets its code hold JSX, and says what that is turned into: by the classic runtime calls of `factory` ("React.createElement") and `fragment`
+   * ("React.Fragment"), by the automatic one those of `importSource` ("react"), whose `jsx-runtime` is imported. Default: JSX is refused.
+   */
+  jsx?: JsxOptions
   /** On whose behalf it runs; given to tools. */
   principal?: string
   /** Besides the nacre's own; the same name replaces. */
@@ -123,6 +130,7 @@ const openOptionNames: readonly (keyof OpenOptions)[] = [
   "profile",
   "restart",
   "directory",
+  "jsx",
   "principal",
   "tools",
   "onChange",
@@ -336,6 +344,7 @@ export class Nacre {
     const fixed = ["profile", "directory", "kind", "principal", "evalTimeoutMs", "idleMs", "graceMs", "check"] as const
     const name =
       fixed.find((it) => options[it] !== undefined && live.facts[it] !== facts[it]) ??
+      (options.jsx !== undefined && JSON.stringify(live.facts.jsx) !== JSON.stringify(facts.jsx) ? "jsx" : undefined) ??
       (options.isolation !== undefined && live.facts.group !== facts.group ? "isolation" : undefined) ??
       (options.tools === undefined ? undefined : "tools") ??
       (options.onChange === undefined || options.onChange === live.facts.onChange ? undefined : "onChange")
@@ -449,7 +458,8 @@ export class Nacre {
     expectOption(typeof listener === "function", "A listener", "a function", listener)
     refuseUnknown("attach", options, ["since", "workspace", "session"] satisfies (keyof AttachOptions)[])
     const { since, workspace, session } = options
-    expectOption(since === undefined || Number.isSafeInteger(since), "since", "a number that an event had", since)
+    const isNumber = since === undefined || (Number.isSafeInteger(since) && since >= 0)
+    expectOption(isNumber, "since", "a number that an event had", since)
     expectOption(workspace === undefined || typeof workspace === "string", "workspace", "a string", workspace)
     expectOption(session === undefined || typeof session === "string", "session", "a string", session)
     return this.#events.attach(listener, options)
@@ -733,6 +743,8 @@ export class Nacre {
     const grants = profileNamed(this.#profiles, profile)
     expectOption(restart === undefined || typeof restart === "boolean", "restart", "true or false", restart)
     const directory = options.directory === undefined ? this.#directory : directoryOf(options.directory)
+    const jsxWanted = options.jsx === undefined ? undefined : jsxProblem(options.jsx)
+    expectOption(jsxWanted === undefined, "jsx", jsxWanted ?? "", options.jsx)
     expectOption(isolation === "shared" || isolation === "process", "isolation", "one of shared, process", isolation)
     const { principal } = options
     expectOption(principal === undefined || typeof principal === "string", "principal", "a string", principal)
@@ -748,6 +760,7 @@ export class Nacre {
       profile,
       grants,
       directory,
+      jsx: options.jsx === undefined ? undefined : jsxOf(options.jsx),
       workspace,
       group: isolation === "process" ? ownGroup(workspace, id) : groupOf(workspace, profile),
       principal,

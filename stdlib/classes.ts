@@ -4,7 +4,7 @@
 // A class stamps itself in a static block that runs before everything else in it (`runtime/language/closures.ts`), when it has its methods and
 // nothing more. What is different later is data: static fields, methods that somebody replaced. Its prototype and its methods are parts, told by
 // a number in the order in which the language lists them, so that the class made again from the same text has the same.
-import { ReturnedObject, type ScopeToken } from "./stamp.ts"
+import { ReturnedObject, type ScopeToken, type Skeleton } from "./stamp.ts"
 import {
   descriptorOf,
   FunctionPrototype,
@@ -34,6 +34,8 @@ export interface ClassRecord {
   readonly isDerived: boolean
   /** The keys of the class and of its prototype as it was made. */
   readonly staticKeys: readonly (string | symbol)[]
+  /** Makes functions again that only have a meaning inside of the class. */
+  readonly workshop: (() => Skeleton) | undefined
   readonly prototypeKeys: readonly (string | symbol)[]
 }
 
@@ -87,6 +89,7 @@ export function stampClass(
   names: readonly string[] = noNames,
   read?: (index: number) => unknown,
   write?: (index: number, value: unknown) => void,
+  workshop?: () => Skeleton,
 ): void {
   const prototype = descriptorOf(made, "prototype")!.value as object
   const parts: object[] = newList()
@@ -108,6 +111,7 @@ export function stampClass(
     mayReturn,
     isDerived: prototypeOf(made) !== FunctionPrototype || prototypeOf(prototype) !== ObjectPrototype,
     staticKeys,
+    workshop,
     prototypeKeys,
   }
   void new ClassStamp(made, record)
@@ -135,6 +139,11 @@ function addPart(parts: object[], made: object, part: unknown): void {
 /** What is known of a class of session code; `undefined` for everything else. */
 export function classRecord(object: object): ClassRecord | undefined {
   return ClassStamp.has(object) ? ClassStamp.record(object as ClassStamp) : undefined
+}
+
+/** What makes functions again that were inside of a class; `undefined` when the class has none, or when it is no class. */
+export function workshopOf(made: unknown): Skeleton | undefined {
+  return typeof made === "function" ? classRecord(made)?.workshop?.() : undefined
 }
 
 /** The class that an object came with, as its prototype or as a method of it. */

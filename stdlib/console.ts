@@ -16,10 +16,11 @@ import {
 } from "./intrinsics.ts"
 import { opNow } from "./bridge.ts"
 import type { Bridge } from "./bridge.ts"
+import { readPlainly } from "./brands.ts"
 import { tableText } from "./console-table.ts"
 import { shownFrames } from "./error-stack.ts"
 import { formatConsole } from "./format-console.ts"
-import { defaultPreviewLimits } from "./preview.ts"
+import { defaultPreviewLimits, preview } from "./preview.ts"
 import type { TextOf } from "./preview.ts"
 
 export function makeConsole(bridge: Bridge, textOf?: TextOf): object {
@@ -53,9 +54,11 @@ export function makeConsole(bridge: Bridge, textOf?: TextOf): object {
     debug() {
       write("stdout", arguments)
     },
-    // What stands after the value is options of Node's inspection, which has none here.
-    dir(value: unknown) {
-      write("stdout", listOf(one(value)))
+    /** Of Node's options it has `depth`, within limits. */
+    dir(value: unknown, options?: unknown) {
+      const { bytesMax, itemsMax } = defaultPreviewLimits
+      const limits = { bytesMax, itemsMax, depthMax: depthOf(options) }
+      write("stdout", one(preview(value, limits, textOf).text))
     },
     dirxml() {
       write("stdout", listOf(arguments))
@@ -75,8 +78,10 @@ export function makeConsole(bridge: Bridge, textOf?: TextOf): object {
     },
     assert(condition: unknown) {
       if (condition) return
-      const head = arguments.length > 1 ? "Assertion failed:" : "Assertion failed"
-      write("stderr", listOf(arguments, 1, head))
+      const first = arguments[1] as unknown
+      if (arguments.length < 2) write("stderr", one("Assertion failed"))
+      else if (typeof first === "string") write("stderr", listOf(arguments, 2, `Assertion failed: ${first}`))
+      else write("stderr", listOf(arguments, 1, "Assertion failed:"))
     },
     group() {
       if (arguments.length > 0) write("stdout", arguments)
@@ -112,6 +117,16 @@ export function makeConsole(bridge: Bridge, textOf?: TextOf): object {
       if (text !== undefined) line(text)
     },
   }
+}
+
+/** Levels that are shown; Node counts those below the first. */
+const dirDepthMax = 16
+
+function depthOf(options: unknown): number {
+  const depth = typeof options === "object" && options !== null ? readPlainly(options, "depth") : undefined
+  if (depth === null) return dirDepthMax
+  if (typeof depth !== "number" || !(depth >= 0)) return defaultPreviewLimits.depthMax
+  return depth + 1 < dirDepthMax ? depth + 1 : dirDepthMax
 }
 
 const none: ArrayLike<unknown> = { length: 0 }

@@ -8,7 +8,7 @@ import { bindCell, bindImport, Cell, readOfImport, restoreCell, savedOf, unbindC
 import type { CellOwner, CellState, FreeValue, Saved } from "./cell.ts"
 import { kindError } from "./bridge.ts"
 import { cleanError } from "./messages.ts"
-import { classRecord, keyOf, stampClass } from "./classes.ts"
+import { classRecord, keyOf, stampClass, workshopOf } from "./classes.ts"
 import {
   applyDecorators,
   boundMember,
@@ -23,6 +23,7 @@ import {
 import { Resources } from "./disposal.ts"
 import type { Redefinition } from "./moves.ts"
 import { constructionMode, registerPrivates } from "./privates.ts"
+import { aboveHome } from "./super-homes.ts"
 import {
   accessorPartOf,
   stampAccessors,
@@ -98,6 +99,8 @@ interface Definition {
   kind: string
   value: unknown
   group: UnitGroup
+  /** All that was made with it. */
+  made: readonly unknown[]
 }
 
 /** Definitions that were made for a change and are not in force, or not yet. */
@@ -250,6 +253,8 @@ export class Environment implements CellOwner {
       stamp: stampFunction,
       stampAccessors,
       stampClass,
+      workshop: workshopOf,
+      above: aboveHome,
       fields: (name: string, made: object, missing: string[], filled: Redefinition["filled"]) => {
         this.#redefine(name, this.readAtStart(name)?.value, made, missing, filled)
       },
@@ -552,7 +557,7 @@ export class Environment implements CellOwner {
       arrayPush(candidate.made, name)
       this.#redefine(name, this.readAtStart(name)?.value, values[member])
       if (isData[name] === true) this.setLocal(name, values[member], true)
-      else this.#define({ name, kind: group.kinds[member]!, value: values[member], group })
+      else this.#define({ name, kind: group.kinds[member]!, value: values[member], group, made: values })
     }
   }
 
@@ -709,6 +714,23 @@ export class Environment implements CellOwner {
     return names
   }
 
+  /** Whether an object that a definition holds is what another name is bound to: one that was made with it, or a local that it reads. */
+  isOfAnother(name: string, object: object): boolean {
+    const definition = this.#definitions[name]
+    if (definition === undefined) return false
+    const { made, value, group } = definition
+    for (let index = 0; index < made.length; index++) if (made[index] === object && object !== value) return true
+    return this.#isOfLocal(group.cells, object) || this.#isOfLocal(group.dependencies, object)
+  }
+
+  #isOfLocal(names: readonly string[], object: object): boolean {
+    for (let index = 0; index < names.length; index++) {
+      const cell = this.cell(names[index]!)
+      if ((cell.state === "local" || cell.state === "readonly") && cell.v === object) return true
+    }
+    return false
+  }
+
   #forget(name: string): void {
     if (this.#definitions[name] !== undefined) deleteProperty(this.#definitions, name)
   }
@@ -718,7 +740,7 @@ export class Environment implements CellOwner {
     const values = this.#instances(group, run)
     for (let member = 0; member < group.names.length; member++) {
       const name = group.names[member]!
-      const definition: Definition = { name, kind: group.kinds[member]!, value: values[member], group }
+      const definition: Definition = { name, kind: group.kinds[member]!, value: values[member], group, made: values }
       run.pending[name] = { definition, index: group.first + member }
     }
   }
@@ -788,6 +810,7 @@ export class Environment implements CellOwner {
         if (definition?.group !== group) continue
         this.#redefine(name, definition.value, values[member])
         definition.value = values[member]
+        definition.made = values
         bindCell(this.cell(name), "definition", values[member])
         this.#options.onDefined?.(name, values[member])
         arrayPush(run.redefined, name)
@@ -895,11 +918,14 @@ export class Environment implements CellOwner {
     }
   }
 
-  /** As `bindImports`, one by one where not all can be loaded: a name that cannot be is lost, with the reason. */
-  async restoreImports(imports: readonly UnitImport[], textOf: (error: unknown) => string): Promise<void> {
+  /** As `bindImports`, one by one where not all can be loaded, or at once: a name that cannot be is lost, with the reason. */
+  async restoreImports(
+    imports: readonly UnitImport[],
+    textOf: (error: unknown) => string,
+    isApart = false,
+  ): Promise<void> {
     try {
-      await this.bindImports(imports)
-      return
+      if (!isApart) return await this.bindImports(imports)
     } catch {
       // Which one it was is found below.
     }

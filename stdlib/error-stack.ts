@@ -18,10 +18,13 @@ import {
   deleteOwn,
   descriptorOf,
   ErrorOf,
+  objectFreeze,
   objectHasOwn,
+  objectKeys,
   prototypeOf,
   withoutPrototype,
   realmGlobal,
+  stringSlice,
   uncurryThis,
   WeakMapOf,
   weakMapGet,
@@ -71,9 +74,69 @@ let isHookOff = false
 function askHook(hook: object, error: unknown, sites: ArrayLike<unknown>): unknown {
   const own: unknown[] = []
   for (let index = 0; index < sites.length; index++) {
-    if (frames!.map(`\n    at ${frames!.textOf(sites[index])}`) !== "") arrayPush(own, sites[index])
+    const shown = frames!.map(`\n    at ${frames!.textOf(sites[index])}`)
+    if (shown !== "") arrayPush(own, siteAsWritten(sites[index], stringSlice(shown, leadOfFrame.length)))
   }
   return applyFunction(hook, ErrorOf, withoutPrototype([error, own]))
+}
+
+const leadOfFrame = "\n    at "
+
+/** What a site answers by itself: neither its place nor a name that may be ours. */
+const askedOfSite: readonly string[] = objectFreeze([
+  "getTypeName",
+  "getMethodName",
+  "isToplevel",
+  "isEval",
+  "isNative",
+  "isConstructor",
+  "isAsync",
+  "isPromiseAll",
+  "getPromiseIndex",
+])
+
+/** A call site with the place and the name that a stack shows: `name (file:line:column)`, or without a name. */
+function siteAsWritten(site: unknown, shown: string): object {
+  const bracket = shown[shown.length - 1] === ")" ? lastIndexOf(shown, " (", shown.length) : -1
+  const name = bracket < 0 ? null : stringSlice(shown, 0, bracket)
+  const place = bracket < 0 ? shown : stringSlice(shown, bracket + 2, shown.length - 1)
+  const beforeColumn = lastIndexOf(place, ":", place.length)
+  const beforeLine = lastIndexOf(place, ":", beforeColumn)
+  const file = stringSlice(place, 0, beforeLine)
+  const answers: Record<string, unknown> = {
+    getFunctionName: name,
+    getFileName: file,
+    getScriptNameOrSourceURL: file,
+    getLineNumber: +stringSlice(place, beforeLine + 1, beforeColumn),
+    getColumnNumber: +stringSlice(place, beforeColumn + 1),
+    getEvalOrigin: undefined,
+    getThis: undefined,
+    getFunction: undefined,
+    toString: shown,
+  }
+  const written: object = {}
+  const keys = objectKeys(answers)
+  for (let index = 0; index < keys.length; index++) {
+    const answer = answers[keys[index]!]
+    hideOn(written, keys[index]!, () => answer)
+  }
+  for (let index = 0; index < askedOfSite.length; index++) {
+    const ask = (site as Record<string, unknown>)[askedOfSite[index]!]
+    hideOn(written, askedOfSite[index]!, () =>
+      typeof ask === "function" ? applyFunction(ask, site, withoutPrototype([])) : undefined,
+    )
+  }
+  return written
+}
+
+function hideOn(object: object, name: string, value: unknown): void {
+  defineOwn(object, name, withoutPrototype({ value, writable: true, enumerable: false, configurable: true }))
+}
+
+function lastIndexOf(text: string, part: string, before: number): number {
+  let at = before - part.length
+  while (at >= 0 && stringSlice(text, at, at + part.length) !== part) at--
+  return at
 }
 
 /** What V8 asks for the text of a stack. The header may run session code, as the engine's own would; nothing else does. */

@@ -67,10 +67,14 @@ export function formatConsole(
 function shown(value: unknown, limits: PreviewLimits, textOf: TextOf | undefined): string {
   const { text } = preview(value, limits, textOf)
   if (typeof value !== "object" || value === null || brandOf(value) !== "error") return text
-  const header = errorHeader(value)
   const frames = shownFrames(value)
-  if (frames === "" || stringSlice(text, 0, header.length) !== header) return text
-  return header + frames + stringSlice(text, header.length)
+  if (frames === "") return text
+  const header = errorHeader(value)
+  // One that is reached from itself has a number in front.
+  const at = stringIndexOf(text, header)
+  return at < 0 || at > 20
+    ? text
+    : stringSlice(text, 0, at + header.length) + frames + stringSlice(text, at + header.length)
 }
 
 function isDirective(letter: string): boolean {

@@ -45,6 +45,8 @@ export const isEnumerable = uncurryThis(Object.prototype.propertyIsEnumerable) a
   object: object,
   key: PropertyKey,
 ) => boolean
+export const reflectGet: (object: object, key: PropertyKey, self: unknown) => unknown = Reflect.get
+export const reflectSet: (object: object, key: PropertyKey, value: unknown, self: unknown) => boolean = Reflect.set
 export const isExtensible: (object: object) => boolean = Reflect.isExtensible
 export const preventExtensions: (object: object) => boolean = Reflect.preventExtensions
 export const defineOwn: (object: object, key: PropertyKey, descriptor: PropertyDescriptor) => boolean =

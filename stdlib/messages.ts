@@ -12,12 +12,15 @@ const importHook = cellPattern(/\$\$+_0\.load/g)
 
 /** What stands between two marks of ours in the text of a function (`runtime/language/closures.ts`); the last one may end with the function. Inside there may be others. */
 const inserted = cellPattern(/(\/\*\$\$+_\*\/)[^]*?(?:\1|$)/g)
+/** What makes the inside of a class again, with texts of other functions in it. Each has a mark of its own, so that one may be in another. */
+const workshop = cellPattern(/(\/\*\$\$+_h_\d+\*\/)[^]*?(?:\1|$)/g)
 const madeFunction = cellPattern(/\$\$+_3g?\(\.\.\.\)/g)
 
 /** The text of a function as the session wrote it, but for types. */
 export function cleanSource(text: string): string {
   if (!stringIncludes(text, "$$_")) return text
-  return cleanText(regExpReplace(typeofCell, regExpReplace(inserted, text, ""), "typeof $1"))
+  const own = regExpReplace(inserted, regExpReplace(workshop, text, ""), "")
+  return cleanText(regExpReplace(typeofCell, own, "typeof $1"))
 }
 
 /** A pattern that works whatever session code did to `RegExp.prototype`. */

@@ -25,8 +25,9 @@ import {
   textOfGiven,
   TypeErrorOf,
 } from "./intrinsics.ts"
-import { opImport, opModuleCode, opModuleText, opModuleValue, opRequire, opResolve } from "./bridge.ts"
+import { kindError, opImport, opModuleCode, opModuleText, opModuleValue, opRequire, opResolve } from "./bridge.ts"
 import type { Bridge } from "./bridge.ts"
+import type { SessionNames } from "./session-names.ts"
 
 interface CommonJsModule {
   id: string
@@ -45,22 +46,31 @@ interface Job {
   readonly reject: (error: unknown) => void
 }
 
+/** What a file imports the names of its session from. */
+const sessionSpecifier = "nacre:session"
+
 /** What one of Node's modules is in a session, where it is not Node's own. */
 export type BuiltinOverride = (builtin: unknown) => unknown
 
 export class RealmModules {
   readonly #bridge: Bridge
+  readonly #hasProcess: boolean
   readonly #jobs: Record<string, Job | undefined> = createObject(null)
   /** CommonJS modules by file name: what `require.cache` shows. */
   readonly #cache: Record<string, CommonJsModule | undefined> = createObject(null)
   readonly #json: Record<string, { value: unknown } | undefined> = createObject(null)
   readonly #builtins: Record<string, { value: unknown } | undefined> = createObject(null)
   readonly #overrides: Record<string, BuiltinOverride | undefined> = createObject(null)
+  /** What files have of the session. */
+  readonly #session: () => SessionNames
   /** What the worker leaves with the answer that it is about to give. */
   #given: unknown = undefined
 
-  constructor(bridge: Bridge) {
+  /** `hasProcess`: code may have all of Node, also what loads modules without asking. */
+  constructor(bridge: Bridge, hasProcess: boolean, session: () => SessionNames) {
     this.#bridge = bridge
+    this.#hasProcess = hasProcess
+    this.#session = session
     this.#overrides["module"] = (builtin) => this.#moduleModule(builtin)
   }
 
@@ -95,6 +105,11 @@ export class RealmModules {
     type: string,
     settle: (isLoaded: boolean, value: unknown) => void,
   ): void {
+    // The engine takes nothing but a module of its own for it.
+    if (specifier === sessionSpecifier && importer !== "") {
+      const message = `'${sessionSpecifier}' is there for the text of ES modules that a session imports; code that is made at run time, and CommonJS, cannot have it.`
+      return settle(false, kindError("module_invalid", message))
+    }
     void promiseThen(
       this.#loadOne(specifier, type, importer),
       (value) => settle(true, value),
@@ -104,6 +119,10 @@ export class RealmModules {
 
   async #loadOne(specifier: string, type: string, importer: string): Promise<unknown> {
     const request = jsonStringify([specifier, type, "import", newList()])
+    if (specifier === sessionSpecifier) {
+      this.#ask("import", opImport, importer, `[${request}]`)
+      return this.#session().all()
+    }
     const root = await this.#start(`[${request}]`, importer)
     return (root as { n0: unknown }).n0
   }
@@ -174,6 +193,9 @@ export class RealmModules {
         const value = this.#builtin(key)
         return objectFreeze({ __proto__: null, d: value, v: (name: string) => exportOf(value, name) })
       })
+    } else if (kind === "session") {
+      const session = this.#session()
+      hide("$$_session", (name: string) => session.name(name, key))
     } else if (kind === "require") {
       // Of a submission's `import x = require()`.
       hide("$$_loaded", () => this.require(key, ""))
@@ -210,6 +232,16 @@ export class RealmModules {
   /** A problem that came up after the answer to the import. */
   refuse(job: string, problem: string): void {
     this.settle(job, false, problemError(problem))
+  }
+
+  /** Modules are being evaluated from now on. */
+  begin(): void {
+    this.#session().begin()
+  }
+
+  /** None is; gives the names of the session that they have read meanwhile. */
+  end(): string[] {
+    return this.#session().end()
   }
 
   /** Files that have changed: asked for again, they are read again. */
@@ -297,9 +329,12 @@ export class RealmModules {
     return value
   }
 
-  /** `node:module`, whose `createRequire` would load files into another realm. */
+  /** `node:module`, whose `createRequire` would load files into another realm, and of which other parts load what no profile is asked for. */
   #moduleModule(builtin: unknown): unknown {
-    const module = createObject(builtin as object) as Record<string, unknown>
+    const node = builtin as { isBuiltin: unknown; builtinModules: unknown }
+    const module = createObject(this.#hasProcess ? node : null) as Record<string, unknown>
+    module["isBuiltin"] = node.isBuiltin
+    module["builtinModules"] = node.builtinModules
     module["createRequire"] = (from: unknown): unknown => {
       const text = textOfGiven(from)
       // A folder's slash stays: it is what `file:` URLs and paths agree on.

@@ -5,9 +5,20 @@
 // would run code are named. Private names belong to the class that made the object: an instance that has some is made again from its
 // bytes, with all that shares objects with it, once the caller has committed those (`remade`). Nothing here runs session code.
 import { classOfPart, classRecord, type ClassRecord } from "./classes.ts"
-import { isExtensible, MapOf, mapGet, mapSet, newList, objectHasOwn, prototypeOf, setPrototype } from "./intrinsics.ts"
+import {
+  descriptorOf,
+  isExtensible,
+  MapOf,
+  mapGet,
+  mapSet,
+  newList,
+  objectHasOwn,
+  prototypeOf,
+  setPrototype,
+} from "./intrinsics.ts"
 import { constructOn, privatesOfPrototype, type PrivatesOfClass } from "./privates.ts"
 import { isRecordedProxy } from "./proxy-record.ts"
+import { rootScope, stampToken, tokenDescriptor, tokenParent, type ScopeDescriptor, type ScopeToken } from "./stamp.ts"
 
 /** A class that took the place of another under a name. */
 export interface Redefinition {
@@ -42,6 +53,8 @@ interface FoundInstance {
   readonly instance: Reached
   /** Its prototype is the old class's; otherwise a class between them is what moves. */
   readonly isDirect: boolean
+  /** Nothing but prototypes is between them: the class makes its fields. What has an instance for its prototype has none of its own. */
+  readonly hasFields: boolean
 }
 
 /**
@@ -59,7 +72,7 @@ export function moveInstances(
     const from = classRecord(redefinition.from)!
     const to = classRecord(redefinition.to)!
     const found = instancesOf(from.parts[0]!, redefinition.from, reached)
-    const problem = moveProblem(redefinition, from, to, found, successors, isEphemeral)
+    const problem = moveProblem(redefinition, from, to, found, successors, isEphemeral, reached)
     if (problem === undefined) {
       mapSet(successors, redefinition.from, redefinition.to)
       moveFound(redefinition, from, to, found, moved)
@@ -79,18 +92,28 @@ function instancesOf(prototype: object, made: object, reached: readonly Reached[
     if (record !== undefined) {
       // A class that extends the old one moves with its prototype.
       if (prototypeOf(object) === made || prototypeOf(record.parts[0]!) === prototype)
-        found[found.length] = { instance, isDirect: true }
+        found[found.length] = { instance, isDirect: true, hasFields: false }
       continue
     }
     let link = prototypeOf(object)
     const isDirect = link === prototype
+    let hasFields = !isPrototype(object)
     for (let depth = 0; link !== null && link !== prototype && depth < linksMax; depth++) {
       if (isRecordedProxy(link)) break
+      hasFields &&= isPrototype(link)
       link = prototypeOf(link)
     }
-    if (link === prototype) found[found.length] = { instance, isDirect }
+    if (link === prototype) found[found.length] = { instance, isDirect, hasFields }
   }
   return found
+}
+
+/** Whether an object is the prototype of what some constructor makes. */
+function isPrototype(object: object): boolean {
+  if (classOfPart(object) !== undefined) return true
+  const constructor: unknown = descriptorOf(object, "constructor")?.value
+  if (typeof constructor !== "function" || isRecordedProxy(constructor)) return false
+  return descriptorOf(constructor, "prototype")?.value === object
 }
 
 function moveProblem(
@@ -100,6 +123,7 @@ function moveProblem(
   found: readonly FoundInstance[],
   successors: Map<unknown, object>,
   isEphemeral: (binding: string) => boolean,
+  reached: readonly Reached[],
 ): string | undefined {
   const parent = prototypeOf(oldClass)
   if ((mapGet(successors, parent) ?? parent) !== prototypeOf(newClass)) return "what it extends changed"
@@ -112,6 +136,23 @@ function moveProblem(
     if (before === undefined || !before.has(instance.object)) continue
     if (!after!.isOpen) return "it has private names and a constructor whose parameters run code"
     if (isEphemeral(instance.binding)) return `an instance cannot be made again (in '${instance.binding}')`
+  }
+  if (before === undefined || found.length === 0) return undefined
+  const user = userOfPrivates(oldClass, reached)
+  return user === undefined ? undefined : `a function made in it uses its private names (in '${user}')`
+}
+
+/** The binding of a function that was made inside of a class and uses its private names. Instances of another class have not got these. */
+function userOfPrivates(made: object, reached: readonly Reached[]): string | undefined {
+  for (let at = 0; at < reached.length; at++) {
+    const { object, binding } = reached[at]!
+    let token: ScopeToken | undefined = stampToken(object)
+    for (let depth = 0; typeof token === "function" && depth < linksMax; depth++) {
+      const descriptor = token(tokenDescriptor) as ScopeDescriptor
+      if (descriptor.p === true && token(0) === made) return binding
+      if (descriptor.o === rootScope) break
+      token = token(tokenParent) as ScopeToken
+    }
   }
   return undefined
 }
@@ -127,7 +168,7 @@ function moveFound(
   const after = to.parts[0]!
   const privates = privatesOfPrototype(before)
   for (let at = 0; at < found.length; at++) {
-    const { instance, isDirect } = found[at]!
+    const { instance, isDirect, hasFields } = found[at]!
     const { object, binding } = instance
     const record = classRecord(object)
     if (record !== undefined) {
@@ -136,7 +177,7 @@ function moveFound(
       continue
     }
     if (isDirect) setPrototype(object, after)
-    if (isExtensible(object)) {
+    if (isExtensible(object) && hasFields) {
       for (let index = 0; index < filled.length; index++) {
         const field = filled[index]!
         if (!objectHasOwn(object, field.name)) constructOn(object, field.made)
@@ -144,7 +185,8 @@ function moveFound(
     }
     for (let index = 0; index < missing.length; index++) {
       const field = missing[index]!
-      if (!objectHasOwn(object, field)) noteOnce(moved.stale, `${binding} (${name}: '${field}' has no value)`)
+      if (hasFields && !objectHasOwn(object, field))
+        noteOnce(moved.stale, `${binding} (${name}: '${field}' has no value)`)
     }
     if (privates?.has(object) === true) noteOnce(moved.remade, binding)
   }

@@ -7,6 +7,7 @@ import {
   defineOwn,
   descriptorOf,
   FunctionPrototype,
+  objectFreeze,
   putOwn,
   PromiseOf,
   realmGlobal,
@@ -27,6 +28,16 @@ export interface NodeSide {
 
 const { hasInstance } = Symbol as unknown as { hasInstance: symbol }
 const ordinaryHasInstance = descriptorOf(FunctionPrototype, hasInstance)!.value as unknown
+
+/** Parts of `process` that tell of the host's process or reach into it. */
+const ofTheHost: readonly string[] = objectFreeze([
+  "report",
+  "binding",
+  "_linkedBinding",
+  "_getActiveHandles",
+  "_getActiveRequests",
+  "mainModule",
+])
 
 /** `made` is told what each global is once it has been read. */
 export function installNode(
@@ -50,6 +61,9 @@ export function installNode(
     if (process !== undefined) return process
     process = node.makeProcess()
     putOwn(process, "exit", exit)
+    for (let index = 0; !capabilities.has("process") && index < ofTheHost.length; index++) {
+      defineOwn(process, ofTheHost[index]!, denied(capabilities, `process.${ofTheHost[index]!}`, "process"))
+    }
     if (!capabilities.has("env")) defineOwn(process, "env", denied(capabilities, "process.env", "env"))
     putOwn(process, "getBuiltinModule", (name: unknown) => {
       try {

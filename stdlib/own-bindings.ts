@@ -5,7 +5,7 @@
 //
 // The queue is the shell's, because the shell outlives the thread. Here only the objects themselves are kept, so that an eval which ends
 // by itself binds the very object that was put.
-import { arrayPush } from "./intrinsics.ts"
+import { arrayPush, isListed, objectFreeze } from "./intrinsics.ts"
 import { kindError, opWrite, refuseWith } from "./bridge.ts"
 import type { Bridge } from "./bridge.ts"
 import type { ViewSource } from "./bindings-view.ts"
@@ -20,6 +20,9 @@ export interface OwnServices {
   /** The value as a payload, or a text that says why it has none. */
   encodeWrite(key: string, value: unknown): unknown
 }
+
+/** Names that code in strict mode cannot declare or assign to. */
+const constantNames: readonly string[] = objectFreeze(["undefined", "NaN", "Infinity", "eval", "arguments"])
 
 export class OwnBindings implements ViewSource {
   readonly #services: OwnServices
@@ -46,6 +49,8 @@ export class OwnBindings implements ViewSource {
         "name_conflict",
         `No binding can have the name '${key}': names that begin so are the runtime's own.`,
       )
+    if (isListed(constantNames, key))
+      throw kindError("name_conflict", `'${key}' means something to the language, and no binding can have that name.`)
     const state = this.#services.environment.readAtStart(key)?.state
     if (state === "definition" || state === "import") {
       throw kindError(

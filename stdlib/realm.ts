@@ -13,6 +13,7 @@ import {
   isSame,
   mathTrunc,
   prototypeOf,
+  putOwn,
   realmGlobal,
   ownKeysOf,
   objectFreeze,
@@ -48,6 +49,7 @@ import { hideInserted } from "./function-text.ts"
 import { captureIntrinsics, type IntrinsicPlan } from "./intrinsic-references.ts"
 import { LazyGlobals } from "./lazy-globals.ts"
 import { RealmModules } from "./modules.ts"
+import { SessionNames } from "./session-names.ts"
 import { installNode, type NodeSide } from "./node-globals.ts"
 import { addInitializer } from "./decorators.ts"
 import { defaultPreviewLimits, preview } from "./preview.ts"
@@ -215,7 +217,7 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
   }
   noteGlobals()
 
-  const modules = new RealmModules(bridge)
+  const modules: RealmModules = new RealmModules(bridge, capabilities.has("process"), () => sessionNames)
   const meta: Record<string, unknown> = objectCreate(null) as Record<string, unknown>
   const environment = new Environment({
     resolveFree: resolveShared,
@@ -229,6 +231,7 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
     loadAll: (requests) => modules.loadAll(requests),
     meta,
   })
+  const sessionNames = new SessionNames(environment)
   const preludes: RealmPreludes = new RealmPreludes({
     environment: (prefix): Environment =>
       new Environment({
@@ -428,10 +431,10 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
     return {
       functionOf: (number, keys) =>
         hasOwn(skeleton.f, number) ? skeleton.f[number]!(keys) : missing(`function ${number}`),
-      scopeOf: (number, self) =>
-        hasOwn(skeleton.s, number)
-          ? activationOf(source, number, applyFunction(skeleton.s[number], self, newList()) as Skeleton)
-          : missing(`scope ${number}`),
+      scopeOf(number, self) {
+        const made = hasOwn(skeleton.s, number) ? applyFunction(skeleton.s[number], self, newList()) : undefined
+        return made === undefined ? missing(`scope ${number}`) : activationOf(source, number, made as Skeleton)
+      },
       set(wanted, value) {
         for (let at = 0; at < names.length; at++) {
           if (names[at] !== wanted) continue
@@ -466,8 +469,17 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
     note(definition)
     const value = readNamed(definition)
     if ((typeof value !== "object" || value === null) && typeof value !== "function") return undefined
-    const found = membersOf(value, isDefinitionInstance)
+    const found = membersOf(value, (object) => isNoMember(definition, object))
     return number < found.length ? found[number] : undefined
+  }
+
+  /** Whether an object that a definition holds is another's, and found by its name. What it holds of a local is the local's. */
+  function isNoMember(definition: string, object: object): boolean {
+    if (isDefinitionInstance(object)) return true
+    const found = preludes.find(definition)
+    return found === undefined
+      ? environment.isOfAnother(definition, object)
+      : found.environment.isOfAnother(found.local, object)
   }
 
   function isDefinitionInstance(object: object): boolean {
@@ -515,8 +527,12 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
   /** An imported name holds functions of its module that can be found by the way to them again; data is encoded like other data. */
   function onImported(imported: string, value: unknown): void {
     if (!isInterface(value)) return
+    // A file may give the session what the session has given it.
+    const known = weakMapGet(instances, value)
+    if (known !== undefined && kindOfNamed(known.definition) === "definition" && isInstance(known.definition, value))
+      return
     hasImported = true
-    weakMapSet(instances, value, { definition: imported, made: weakMapGet(instances, value)?.made })
+    weakMapSet(instances, value, { definition: imported, made: known?.made })
     noteExports(value, [imported], 2)
   }
 
@@ -773,10 +789,14 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
   function clone(value: unknown): unknown {
     const encoded = encodeValue(value, encodeHooks)
     if ("ephemeral" in encoded) {
-      throw kindError(
+      const error = kindError(
         "value_not_transferable",
         `structuredClone: ${encoded.ephemeral.what} at ${encoded.ephemeral.path} cannot be cloned.`,
       )
+      // As the web's is known by.
+      putOwn(error, "name", "DataCloneError")
+      putOwn(error, "code", 25)
+      throw error
     }
     return "table" in encoded ? decodeValue(encoded.table, encoded.chunks, decodeHooks) : undefined
   }
@@ -807,7 +827,7 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
     made[0] = { object: value, parent: -1, step: definition, made: properties }
     weakMapSet(instances, value, { definition, made })
     if (!holdsObjects(properties)) return
-    const found = membersOf(value, isDefinitionInstance, made)
+    const found = membersOf(value, (object) => isNoMember(definition, object), made)
     for (let number = 0; number < found.length; number++) {
       weakMapSet(members, found[number]!, { definition, of: value, number })
     }
@@ -931,9 +951,13 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
     settleImport: (job: string, ok: boolean, value: unknown) => modules.settle(job, ok, value),
     refuseImport: (job: string, problem: string) => modules.refuse(job, problem),
     dropModule: (key: string) => modules.drop(key),
+    beginModules: () => modules.begin(),
+    endModules: () => modules.end(),
     /** Imports again what a checkpoint's imports ask for; `opRestored` says when that is done. What cannot be is lost. */
-    restoreImports(unit: Unit): void {
-      void environment.restoreImports(unit.imports ?? newList(), textOfFailure).then(() => bridge.call(opRestored))
+    restoreImports(unit: Unit, isApart: boolean): void {
+      void environment
+        .restoreImports(unit.imports ?? newList(), textOfFailure, isApart)
+        .then(() => bridge.call(opRestored))
     },
 
     // Preludes

@@ -26,6 +26,8 @@ export interface ScopeDescriptor {
   readonly n: readonly string[]
   /** The source, once the unit is known. */
   q: SourceRecord | undefined
+  /** The scope is a class's, and what is inside uses its private names. */
+  readonly p?: true
 }
 
 /** An activation: gives the variable of a number, its parent for -1, its descriptor for -2, and 1 for -3 while its frame may go on. */
@@ -36,7 +38,8 @@ export interface Skeleton {
   readonly w: (key: number, value: unknown) => void
   /** A class takes what its computed keys were. */
   readonly f: Record<string, (keys?: readonly (string | symbol)[]) => object>
-  readonly s: Record<string, (this: unknown) => Skeleton>
+  /** A class whose inside is to be made has to be one that has an inside. */
+  readonly s: Record<string, (this: unknown) => Skeleton | undefined>
 }
 
 export type SkeletonMaker = (...parameters: unknown[]) => Skeleton

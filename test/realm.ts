@@ -20,6 +20,7 @@ const realmFiles = [
   "decorators",
   "disposal",
   "proxy-record",
+  "super-homes",
   "privates",
   "environment",
 ]

@@ -6,6 +6,7 @@ import { errorRecord } from "../runtime/worker/error-record.ts"
 import { RealmMaker } from "../runtime/worker/realm.ts"
 import { Resident } from "../runtime/worker/resident.ts"
 import { RunningEval, type EvalMessage } from "../runtime/worker/running-eval.ts"
+import { jsxOf, type Jsx, type JsxOptions } from "../runtime/language/jsx-option.ts"
 import { changedUrlParts, urlParts } from "../runtime/worker/url-parts.ts"
 import { Capabilities, standardCapabilities } from "../stdlib/capabilities.ts"
 import { opUrl } from "../stdlib/bridge.ts"
@@ -35,8 +36,11 @@ export class ResidentSession {
   #preludeSets = 0
   readonly preludes = new PreludeStore(() => ++this.#preludeSets)
 
-  constructor({ realms = ordinaryRealms }: { realms?: RealmMaker } = {}) {
+  readonly #jsx: Jsx | undefined
+
+  constructor({ realms = ordinaryRealms, jsx }: { realms?: RealmMaker; jsx?: JsxOptions } = {}) {
     this.#realms = realms
+    this.#jsx = jsx && jsxOf(jsx)
   }
 
   get resident(): Resident {
@@ -51,6 +55,7 @@ export class ResidentSession {
       profile: "standard",
       capabilities: standardCapabilities.split(","),
       directory: process.cwd(),
+      jsx: this.#jsx,
     })
     // As bytes, so that nothing but what a message carries can come through.
     const resident = new Resident(

@@ -7,7 +7,7 @@ import type { Completion, Completions, Hover, Signatures } from "./declarations.
 import { sayMessage } from "./diagnostics.ts"
 import { statementsFile } from "./layout.ts"
 import type { Layout } from "./layout.ts"
-import { options } from "./library.ts"
+import { optionsOf } from "./library.ts"
 import { namesIn, readStatements } from "./statements.ts"
 import { typescript } from "./typescript.ts"
 
@@ -24,7 +24,7 @@ interface Written {
 }
 
 function written(layout: Layout, text: string, offset: number): Written {
-  const statements = readStatements(text) ?? readStatements(";")!
+  const statements = readStatements(text, layout.environment.jsx) ?? readStatements(";", undefined)!
   layout.arrange(new Set(), namesIn(layout, statements))
   const { shift } = statements
   return {
@@ -126,7 +126,7 @@ function kindOf(source: string): string {
 
 function serviceHost(layout: Layout): ts.LanguageServiceHost {
   return {
-    getCompilationSettings: () => options,
+    getCompilationSettings: () => optionsOf(layout.environment.jsx),
     getScriptFileNames: () => layout.roots(),
     getScriptVersion: (name) => versionOf(layout.getSourceFile(name)),
     getScriptSnapshot: (name) => {

@@ -1,11 +1,17 @@
 // What is asked of the checker and what it answers, in the words of both sides. Plain data: all of it crosses a process boundary.
 
+import type { Jsx } from "../language/jsx-option.ts"
+
 /** The declarations of one name: what a set consists of. */
 export interface DeclarationText {
   /** The name. Every declaration of it stands in `source`: overloads, merged interfaces, a class and its namespace, a type and its value. */
   key: string
   /** Their original TypeScript text. */
   source: string
+  /** Keys of the files that specifiers in it mean, where these are told. */
+  targets?: { specifier: string; key: string }[] | undefined
+  /** It is no declaration but a file that an import leads to; the key is no name. */
+  isFile?: boolean | undefined
 }
 
 /** A name that is bound but not declared in the set: a session's local. */
@@ -39,6 +45,8 @@ export interface Environment {
   locals: LocalText[]
   /** Where packages are looked up; without one every import is `any`. */
   directory?: string | undefined
+  /** What JSX is turned into; without it there is none. */
+  jsx?: Jsx | undefined
 }
 
 /** A place that a diagnostic points to besides its own. */

@@ -7,7 +7,7 @@ import type { Entry } from "./sets.ts"
 import { typescript } from "./typescript.ts"
 
 /** An import that nothing was found for is `any`: whether it may be imported is decided where it is evaluated. */
-const importCodes = new Set([2307, 2732, 2792, 2882, 7016])
+const importCodes = new Set([2307, 2732, 2792, 2875, 2882, 7016])
 /** Used before its declaration: between declarations of a session the order is that of their dependencies, not of the text. */
 const orderCodes = new Set([2448, 2449, 2450, 2454])
 /** What cannot be assigned is an import here, and something else in the session. */
@@ -15,6 +15,9 @@ const importAssigned = 2632
 
 /** File names that differ only in casing. A module is named after its declaration, and `I` and `i` are two. */
 const casingCodes: ReadonlySet<number> = new Set([1149, 1261])
+
+/** Elements without types of their own are `any`: whoever makes them may have come without types. */
+const untypedElementCodes: ReadonlySet<number> = new Set([2602, 2604, 7026])
 
 interface Place {
   key: string | undefined
@@ -33,7 +36,7 @@ export function diagnosticsOf(
   const diagnostics: Diagnostic[] = []
   for (const each of found) {
     if (each.start === undefined || (importCodes.has(each.code) && !/["'`]\.\/-/.test(textAt(each, file)))) continue
-    if (casingCodes.has(each.code)) continue
+    if (casingCodes.has(each.code) || untypedElementCodes.has(each.code)) continue
     const isSyntax = each.code < 2000
     if (each.start >= textLength && !isSyntax) continue
     const place = placeIn(file, Math.min(each.start, Math.max(0, textLength - 1)), layout)

@@ -137,7 +137,10 @@ class Check {
   }
 
   run(): CheckAnswer {
-    const { request, statements } = { request: this.#request, statements: readStatements(this.#request.statements) }
+    const { request, statements } = {
+      request: this.#request,
+      statements: readStatements(this.#request.statements, this.#layout.environment.jsx),
+    }
     const pending = this.#apply()
     const answer: CheckAnswer = { diagnostics: [], schemes: [], localTypes: [], checkedCount: 0 }
     const prepared = statements && namesIn(this.#layout, statements)
@@ -182,7 +185,7 @@ class Check {
     )
     this.#sets.branch(set)
     const changes = new Map<string, Entry | undefined>()
-    for (const declaration of fresh) changes.set(declaration.key, entryOf(declaration))
+    for (const declaration of fresh) changes.set(declaration.key, entryOf(declaration, this.#layout.environment.jsx))
     for (const key of gone) changes.set(key, undefined)
     const names = new Set<string>()
     const before = new Map<string, Entry | undefined>()

@@ -52,13 +52,17 @@ function isSameGroup(a: readonly string[] | undefined, b: readonly string[] | un
 
 function* uses(sets: SetVersions, key: string): Iterable<string> {
   const entry = sets.entries.get(key)
-  if (entry === undefined || entry.isLocal) return
-  for (const name of entry.names) if (name !== key && sets.entries.get(name)?.isLocal === false) yield name
+  if (!isDeclaration(entry)) return
+  for (const name of entry.names) if (name !== key && isDeclaration(sets.entries.get(name))) yield name
 }
 
 function* usedBy(sets: SetVersions, key: string): Iterable<string> {
-  for (const name of sets.users.get(key) ?? [])
-    if (name !== key && sets.entries.get(name)?.isLocal === false) yield name
+  for (const name of sets.users.get(key) ?? []) if (name !== key && isDeclaration(sets.entries.get(name))) yield name
+}
+
+/** A file is a module already, whoever it reaches. */
+function isDeclaration(entry: Entry | undefined): entry is Entry {
+  return entry !== undefined && !entry.isLocal && entry.isFile !== true
 }
 
 /** The keys that `key` reaches and that reach it, by name; `undefined` when it is alone. */

@@ -9,9 +9,17 @@
 // own: specifiers are resolved here and nowhere else.
 import type ts from "typescript"
 import type { Environment, PreludeText } from "./declarations.ts"
-import { libraryFile, libraryOf, options, parseFile } from "./library.ts"
+import { libraryFile, libraryOf, optionsOf, parseFile } from "./library.ts"
 import type { Library } from "./library.ts"
-import { freeNames, moduleOf, namesOfStatement, preludeModule, topLevelNames } from "./names.ts"
+import {
+  freeNames,
+  hasSessionNamespace,
+  moduleOf,
+  namesOfStatement,
+  preludeModule,
+  sessionModule,
+  topLevelNames,
+} from "./names.ts"
 import type { PackageFiles } from "./packages.ts"
 import type { Entry, SetVersions } from "./sets.ts"
 import { typescript } from "./typescript.ts"
@@ -21,6 +29,8 @@ const ambientFile = `${folder}/ambient.d.ts`
 export const statementsFile = `${folder}/statements.ts`
 const modulePattern = /^\.\/-(.+)$/
 const preludeFolder = `${folder}/prelude/`
+/** What files see of the session, each its own. */
+const sessionFolder = `${folder}/session/`
 const preludePattern = /^\.\/prelude\/(.+)$/
 
 /** The statements of a submission as a module. */
@@ -80,13 +90,17 @@ export class Layout {
     this.#forms = new Map()
     this.#files = new Map([this.#ambient, ...this.library.files].map((file) => [file.fileName, file]))
     this.#sources = new Map()
-    this.#statements = statements && parseFile(statementsFile, this.#statementsText(statements))
+    this.#statements = statements && parseFile(statementsFile, this.#statementsText(statements), this.#isJsx)
     if (this.#statements !== undefined) this.#files.set(statementsFile, this.#statements)
+  }
+
+  get #isJsx(): boolean {
+    return this.environment.jsx !== undefined
   }
 
   program(): ts.Program {
     const roots = this.roots()
-    return typescript.createProgram({ rootNames: roots, options, host: this })
+    return typescript.createProgram({ rootNames: roots, options: optionsOf(this.environment.jsx), host: this })
   }
 
   roots(): string[] {
@@ -153,7 +167,9 @@ export class Layout {
       ? this.#module(name)
       : name.startsWith(preludeFolder)
         ? this.#prelude(name.slice(preludeFolder.length, -".ts".length))
-        : this.#packages.file(name)
+        : name.startsWith(sessionFolder)
+          ? this.#sessionOf(name)
+          : this.#packages.file(name)
     if (file !== undefined) this.#files.set(name, file)
     return file
   }
@@ -168,9 +184,24 @@ export class Layout {
     }
     const keys = entry.group ?? [entry.key]
     this.#sources.set(name, keys)
+    if (entry.isFile === true) return parsed(name, `${entry.source}${separator}export{};`)
     const members = keys.map((key) => this.sets.entries.get(key)!)
     const names = new Set(members.flatMap((member) => [...member.names]))
-    return parsed(name, members.map(({ source }) => source).join(separator) + this.#tail(names, new Set(keys), keys))
+    const text = members.map(({ source }) => source).join(separator) + this.#tail(names, new Set(keys), keys)
+    return parsed(name, text, this.#isJsx)
+  }
+
+  /** The names of the session as a module, for one file. */
+  #sessionOf(name: string): ts.SourceFile | undefined {
+    const entry = this.sets.entries.get(name.slice(sessionFolder.length, -".ts".length))
+    if (entry === undefined) return undefined
+    const { entries } = this.sets
+    const isWhole = hasSessionNamespace(parsed("file.ts", entry.source))
+    const names = (isWhole ? [...entries.keys()] : [...entry.names]).filter(
+      (key) => entries.get(key)?.isFile === undefined,
+    )
+    const known = names.filter((key) => entries.has(key))
+    return parsed(name, this.#tail(new Set(known), new Set(), known))
   }
 
   /** A prelude sees what the others export, and nothing of the session. */
@@ -265,6 +296,16 @@ export class Layout {
         const directory = this.environment.preludes.find(({ name }) => name === own)?.directory
         return { resolvedModule: this.#packages.resolve(text, directory) }
       }
+      const told = this.#targetOf(text, containing)
+      if (told !== undefined) {
+        return {
+          resolvedModule: {
+            resolvedFileName: told,
+            extension: typescript.Extension.Ts,
+            isExternalLibraryImport: false,
+          },
+        }
+      }
       if (!containing.startsWith(`${folder}/`)) return { resolvedModule: this.#packages.resolveFrom(text, containing) }
       if (key === undefined) return { resolvedModule: this.#packages.resolve(text, this.environment.directory) }
       const file = this.fileOf(key)
@@ -272,6 +313,19 @@ export class Layout {
       const extension = file.endsWith(".d.ts") ? typescript.Extension.Dts : typescript.Extension.Ts
       return { resolvedModule: { resolvedFileName: file, extension, isExternalLibraryImport: false } }
     })
+  }
+
+  /** The file that a specifier means in a file that is told, or in an import that leads to one. */
+  #targetOf(text: string, containing: string): string | undefined {
+    const key = declarationFile.exec(containing)?.[1]
+    const entry = key === undefined ? undefined : this.sets.entries.get(key)
+    if (entry === undefined) return undefined
+    if (text === sessionModule) return entry.isFile === true ? `${sessionFolder}${key}.ts` : undefined
+    for (const member of entry.group ?? [entry.key]) {
+      const target = this.sets.entries.get(member)?.targets?.get(text)
+      if (target !== undefined) return this.fileOf(target)
+    }
+    return undefined
   }
 
   /** The prelude that a generated import means: written in a declaration, or in another prelude. */
@@ -287,15 +341,17 @@ export class Layout {
   }
 }
 
+const declarationFile = /^\/s\/-(.+?)(?:\.d)?\.ts$/
+
 /** Parsed modules that are kept: what the checks of the last while were about, with what they use. */
 const parsedMax = 4_000
 const parsedFiles = new Map<string, ts.SourceFile>()
 
 /** The same text under the same name is the same file, in every program: binding it again would cost more than parsing it. */
-function parsed(name: string, text: string): ts.SourceFile {
-  const key = `${name}\n${text}`
+function parsed(name: string, text: string, isJsx = false): ts.SourceFile {
+  const key = `${name}${isJsx ? "x" : ""}\n${text}`
   const known = parsedFiles.get(key)
-  const file = known ?? parseFile(name, text)
+  const file = known ?? parseFile(name, text, isJsx)
   if (known !== undefined) parsedFiles.delete(key)
   parsedFiles.set(key, file)
   if (parsedFiles.size > parsedMax) parsedFiles.delete(parsedFiles.keys().next().value!)

@@ -8,6 +8,7 @@ import { dirname, join } from "node:path"
 import type ts from "typescript"
 import { packagePath } from "../entry.ts"
 import { Capabilities, capabilityFor, standardCapabilities } from "../../stdlib/capabilities.ts"
+import type { Jsx } from "../language/jsx-option.ts"
 import { namesOfStatement, topLevelNames } from "./names.ts"
 import { typescript } from "./typescript.ts"
 
@@ -91,9 +92,28 @@ function languageFile(): ts.SourceFile {
   return parseFile(libraryFile, texts.join("\n"))
 }
 
-/** A source file as programs share it. */
-export function parseFile(name: string, text: string): ts.SourceFile {
-  const file = typescript.createSourceFile(name, text, { languageVersion: typescript.ScriptTarget.ESNext }, true)
+const withJsx = new Map<string, ts.CompilerOptions>()
+
+/** The options of a session's programs. Equal ones are the same object. */
+export function optionsOf(jsx: Jsx | undefined): ts.CompilerOptions {
+  if (jsx === undefined) return options
+  const key = JSON.stringify(jsx)
+  let found = withJsx.get(key)
+  if (found === undefined) {
+    const { runtime, factory, fragment, importSource } = jsx
+    const how =
+      runtime === "automatic"
+        ? { jsx: typescript.JsxEmit.ReactJSX, jsxImportSource: importSource }
+        : { jsx: typescript.JsxEmit.React, jsxFactory: factory, jsxFragmentFactory: fragment }
+    withJsx.set(key, (found = { ...options, ...how }))
+  }
+  return found
+}
+
+/** A source file as programs share it. With `isJsx` angle brackets are elements. */
+export function parseFile(name: string, text: string, isJsx = false): ts.SourceFile {
+  const kind = isJsx ? typescript.ScriptKind.TSX : undefined
+  const file = typescript.createSourceFile(name, text, { languageVersion: typescript.ScriptTarget.ESNext }, true, kind)
   // The language service asks every file for one; a file of another text is another object here.
   return Object.assign(file, { version: String(++filesParsed) })
 }

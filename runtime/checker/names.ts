@@ -3,6 +3,7 @@
 // Types and values alike. It errs on the safe side: a name may be listed although an inner scope hides it (a `var` in a block), which costs
 // a needless import; none is missed.
 import type ts from "typescript"
+import type { Jsx } from "../language/jsx-option.ts"
 import { typescript } from "./typescript.ts"
 
 /** The specifier under which the module of a declaration is imported, in generated modules and in declaration texts alike. */
@@ -12,11 +13,55 @@ const modulePrefix = moduleOf("")
 /** The same for a prelude. */
 export const preludeModule = (name: string): string => `./prelude/${name}`
 
-/** Names that `file` uses and does not declare at its top level. */
-export function freeNames(file: ts.SourceFile): Set<string> {
+/** Names that `file` uses and does not declare at its top level; with `jsx` also those that its elements are calls of. */
+export function freeNames(file: ts.SourceFile, jsx?: Jsx): Set<string> {
   const free = new Set<string>()
-  visitScope(file, topLevelNames(file), undefined, free)
+  const own = topLevelNames(file)
+  visitScope(file, own, undefined, free)
+  if (jsx?.runtime !== "classic" || !hasElements(file)) return free
+  for (const called of [jsx.factory, jsx.fragment]) {
+    const [name] = called.split(".", 1)
+    if (!own.has(name!)) free.add(name!)
+  }
   return free
+}
+
+function hasElements(node: ts.Node): boolean {
+  if (typescript.isJsxOpeningLikeElement(node) || typescript.isJsxFragment(node)) return true
+  return typescript.forEachChild(node, (child) => hasElements(child) || undefined) === true
+}
+
+/** What files import the names of their session from. */
+export const sessionModule = "nacre:session"
+
+/** Names of the session that a file imports; of a namespace, whatever may be one of its members. */
+export function sessionNames(file: ts.SourceFile): Set<string> {
+  const names = new Set<string>()
+  for (const statement of file.statements) {
+    if (!isSessionImport(statement)) continue
+    const bindings = statement.importClause?.namedBindings
+    if (bindings === undefined) continue
+    if (typescript.isNamespaceImport(bindings)) {
+      for (const [, name] of file.text.matchAll(/\.\s*([\w$\u0080-\uffff]+)/g)) names.add(name!)
+    } else for (const { propertyName, name } of bindings.elements) names.add((propertyName ?? name).text)
+  }
+  return names
+}
+
+/** Whether a file has all names of its session as one object. */
+export function hasSessionNamespace(file: ts.SourceFile): boolean {
+  return file.statements.some((statement) => {
+    const bindings = isSessionImport(statement) ? statement.importClause?.namedBindings : undefined
+    return bindings !== undefined && typescript.isNamespaceImport(bindings)
+  })
+}
+
+function isSessionImport(statement: ts.Statement): statement is ts.ImportDeclaration {
+  return (
+    typescript.isImportDeclaration(statement) &&
+    typescript.isStringLiteral(statement.moduleSpecifier) &&
+    statement.moduleSpecifier.text === sessionModule
+  )
 }
 
 interface Names {
@@ -78,6 +123,7 @@ const withOwnNames: ReadonlySet<ts.SyntaxKind> = new Set([
   kinds.EnumMember,
   kinds.NamedTupleMember,
   kinds.MetaProperty,
+  kinds.JsxAttribute,
 ])
 /** Nodes in which no name is one of a scope. */
 const withLabels: ReadonlySet<ts.SyntaxKind> = new Set([

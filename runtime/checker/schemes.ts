@@ -27,7 +27,9 @@ export function emitSchemes(
   file: ts.SourceFile,
   members: readonly Entry[],
 ): KnownScheme[] | undefined {
-  if (members.some(({ isTextless }) => isTextless === true)) return members.map(sourceScheme)
+  const isJsx = file.languageVariant === typescript.LanguageVariant.JSX
+  const sources = (): KnownScheme[] => members.map((member) => sourceScheme(member, isJsx))
+  if (members.some(({ isTextless }) => isTextless === true)) return sources()
   let text = ""
   let isSkipped: boolean
   try {
@@ -37,7 +39,12 @@ export function emitSchemes(
     for (const member of members) member.isTextless = true
     return undefined
   }
-  if (isSkipped || members.some(({ source }) => hidesAnnotation(source, text))) return members.map(sourceScheme)
+  const [first] = members
+  if (first?.isFile === true) {
+    const known = sourceScheme(first, isJsx)
+    return [isSkipped ? known : { ...known, shown: shownOf(text) }]
+  }
+  if (isSkipped || members.some(({ source }) => hidesAnnotation(source, text))) return sources()
   const emitted = parseFile("emitted.d.ts", text)
   const texts = new Map(members.map(({ key }) => [key, ""]))
   // What has no key of its own (the base of a class) is for the next declaration that has one.
@@ -53,7 +60,12 @@ export function emitSchemes(
     last = key
   }
   texts.set(last, texts.get(last)! + left)
-  return members.map(({ key }) => schemeOf(texts.get(key)!))
+  return members.map(({ key, targets }) => {
+    const known = schemeOf(texts.get(key)!)
+    if (targets === undefined) return known
+    // An import of a file sees what the file sees.
+    return { ...known, scheme: { ...known.scheme, names: new Set([...known.scheme.names, ...targets.values()]) } }
+  })
 }
 
 function isGenerated(statement: ts.Statement): boolean {
@@ -66,13 +78,16 @@ export function schemeOf(emitted: string): KnownScheme {
     all.startsWith(`import("${moduleOf("")}`) ? `import("${moduleOf(name)}").${name}` : all,
   )
   const file = parseFile("scheme.d.ts", text)
-  const plain = /\/[/*]/.test(text) ? printer.printFile(file) : text
-  const shown = plain.replace(importType, "$1").trim()
-  return { scheme: { text, names: freeNames(file), isSource: false }, shown }
+  return { scheme: { text, names: freeNames(file), isSource: false }, shown: shownOf(text, file) }
 }
 
-function sourceScheme({ source, names }: Entry): KnownScheme {
-  const shown = printer.printFile(parseFile("scheme.ts", source)).trim()
+function shownOf(text: string, file: ts.SourceFile = parseFile("shown.d.ts", text)): string {
+  const plain = /\/[/*]/.test(text) ? printer.printFile(file) : text
+  return plain.replace(importType, "$1").trim()
+}
+
+function sourceScheme({ source, names }: Entry, isJsx: boolean): KnownScheme {
+  const shown = printer.printFile(parseFile("scheme.ts", source, isJsx)).trim()
   return { scheme: { text: source, names, isSource: true }, shown }
 }
 

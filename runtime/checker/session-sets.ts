@@ -1,10 +1,11 @@
 // One session as the checker holds it: its sets, what surrounds them, and the layout that shows them to TypeScript.
 import type ts from "typescript"
 import type { DeclarationText, Environment } from "./declarations.ts"
+import type { Jsx } from "../language/jsx-option.ts"
 import { regroup } from "./groups.ts"
 import { Layout } from "./layout.ts"
 import { parseFile } from "./library.ts"
-import { freeNames, namesOfStatement } from "./names.ts"
+import { freeNames, namesOfStatement, sessionNames } from "./names.ts"
 import type { PackageFiles } from "./packages.ts"
 import { brokenScheme, localScheme } from "./schemes.ts"
 import { SetVersions } from "./sets.ts"
@@ -24,7 +25,7 @@ export class SessionSets {
     for (const { name, keyword, type } of environment.locals) this.sets.set(name, localEntry(name, keyword, type))
     for (const declaration of whole) {
       before.set(declaration.key, undefined)
-      this.sets.set(declaration.key, entryOf(declaration))
+      this.sets.set(declaration.key, entryOf(declaration, environment.jsx))
     }
     this.#regroup(before)
   }
@@ -84,7 +85,7 @@ export class SessionSets {
       before.set(key, this.sets.entries.get(key))
       this.sets.set(key, entry)
     }
-    for (const declaration of changed) put(declaration.key, entryOf(declaration))
+    for (const declaration of changed) put(declaration.key, entryOf(declaration, this.layout.environment.jsx))
     for (const key of removed) if (this.sets.entries.get(key)?.isLocal === false) put(key, undefined)
     this.#regroup(before)
     this.#forget(new Set(before.keys()))
@@ -106,19 +107,24 @@ export class SessionSets {
 }
 
 /** A declaration, parsed by itself. What does not parse says so at once and is `any` to others. */
-export function entryOf({ key, source }: DeclarationText): Entry {
-  const file = parseFile("declaration.ts", source)
+export function entryOf({ key, source, targets = [], isFile = false }: DeclarationText, jsx: Jsx | undefined): Entry {
+  const file = parseFile("declaration.ts", source, jsx !== undefined)
+  const names = isFile ? sessionNames(file) : freeNames(file, jsx)
+  for (const target of targets) names.add(target.key)
   const entry: Entry = {
     key,
     source,
-    names: freeNames(file),
+    names,
+    ...(isFile ? { isFile } : {}),
+    ...(targets.length > 0 ? { targets: new Map(targets.map((target) => [target.specifier, target.key])) } : {}),
     group: undefined,
     isLocal: false,
     scheme: undefined,
     shown: undefined,
     diagnostics: undefined,
   }
-  const problems = syntaxProblems(file)
+  // Of a file that is evaluated already, they are told with everything else about it.
+  const problems = isFile ? [] : syntaxProblems(file)
   if (problems.length === 0) return entry
   const { scheme, shown } = brokenScheme(key)
   const diagnostics = problems.map(({ code, messageText, start, length }) => ({

@@ -24,6 +24,10 @@ export interface Entry {
   readonly group: readonly string[] | undefined
   /** Its source does not parse: `diagnostics` says why, and no program has it in source form. */
   readonly isBroken?: boolean
+  /** An imported file, which has what it imports of `nacre:session`; its key is no name. Others always see its source. */
+  readonly isFile?: boolean
+  /** By specifier, the keys of files that are in the set. */
+  readonly targets?: ReadonlyMap<string, string>
   /** A local: no declaration of the session; its scheme is all there is. */
   readonly isLocal: boolean
   scheme: Scheme | undefined

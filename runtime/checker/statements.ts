@@ -3,6 +3,7 @@ import type ts from "typescript"
 import type { Diagnostic, LocalText } from "./declarations.ts"
 import { diagnosticsOf } from "./diagnostics.ts"
 import { statementsFile } from "./layout.ts"
+import type { Jsx } from "../language/jsx-option.ts"
 import type { Layout, Statements } from "./layout.ts"
 import { parseFile } from "./library.ts"
 import { assignedNames, freeNames, topLevelNames } from "./names.ts"
@@ -19,20 +20,20 @@ export interface StatementsText {
 }
 
 /** `undefined` when there are none. An object literal is read as one, as in an eval. */
-export function readStatements(source: string): StatementsText | undefined {
+export function readStatements(source: string, jsx: Jsx | undefined): StatementsText | undefined {
   if (source.trim() === "") return undefined
-  const isObject = /^\s*\{/.test(source) && isObjectLiteral(source)
+  const isObject = /^\s*\{/.test(source) && isObjectLiteral(source, jsx !== undefined)
   const text = isObject ? `(${source.replace(/;\s*$/, (tail) => tail.replace(";", " "))}\n)` : source
-  const file = parseFile(statementsFile, text)
+  const file = parseFile(statementsFile, text, jsx !== undefined)
   const own = topLevelNames(file)
   const assigned = new Set([...assignedNames(file)].filter((name) => !own.has(name)))
-  return { text, shift: isObject ? 1 : 0, names: freeNames(file), own, assigned }
+  return { text, shift: isObject ? 1 : 0, names: freeNames(file, jsx), own, assigned }
 }
 
 /** As the session's own parser decides: what reads better as an object, or is no block. */
-function isObjectLiteral(source: string): boolean {
-  const block = parseFile(statementsFile, source)
-  const literal = parseFile(statementsFile, `(${source.replace(/;\s*$/, "")}\n)`)
+function isObjectLiteral(source: string, isJsx: boolean): boolean {
+  const block = parseFile(statementsFile, source, isJsx)
+  const literal = parseFile(statementsFile, `(${source.replace(/;\s*$/, "")}\n)`, isJsx)
   const [only, ...more] = literal.statements
   const isOne =
     more.length === 0 &&

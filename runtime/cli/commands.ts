@@ -1,5 +1,6 @@
 // What the command line offers, and how its arguments are read. Wrong arguments are told with their remedy, and exit with 2.
 import type { BuiltInProfile } from "../serve/shapes.ts"
+import type { JsxOptions } from "../language/jsx-option.ts"
 import { parseArgs } from "node:util"
 import type { ParseArgsConfig } from "node:util"
 import type { Framing } from "../serve/framing.ts"
@@ -22,13 +23,23 @@ class UsageError extends Error {
   override readonly name = "UsageError"
 }
 
+/** The option `jsx` of a session, by the names that other tools have for its parts. */
+const jsxFlags = {
+  jsx: { type: "string" },
+  "jsx-factory": { type: "string" },
+  "jsx-fragment": { type: "string" },
+  "jsx-import-source": { type: "string" },
+} as const
+const jsxUsage = "[--jsx classic|automatic] [--jsx-factory NAME] [--jsx-fragment NAME] [--jsx-import-source PACKAGE]"
+
 /** Files that are loaded into the workspace `main` before anything else. */
 const prelude = { type: "string", multiple: true } as const
 
 const commands: Readonly<Record<string, Command>> = {
   repl: {
     usage:
-      "nacre [repl] [--connect URL [--token TOKEN] [--session ID] [--profile PROFILE]] [--history FILE | --no-history] [--prelude FILE]…",
+      "nacre [repl] [--connect URL [--token TOKEN] [--session ID] [--profile PROFILE]] [--history FILE | --no-history] [--prelude FILE]… " +
+      jsxUsage,
     doc: "A prompt on a terminal. Without a terminal, nacre evaluates standard input and prints its value; nacre repl evaluates it a submission at a time. --connect takes a session of a served nacre.",
     flags: {
       connect: { type: "string" },
@@ -38,6 +49,7 @@ const commands: Readonly<Record<string, Command>> = {
       history: { type: "string" },
       "no-history": { type: "boolean" },
       prelude,
+      ...jsxFlags,
     },
     argumentsMax: 0,
     run: async (values, _operands, isNamed) => {
@@ -51,6 +63,8 @@ const commands: Readonly<Record<string, Command>> = {
             `--connect takes the address that nacre serve prints, such as ws://127.0.0.1:4750, not '${url}'.`,
           )
         }
+        if (jsxOptionsOf(values) !== undefined)
+          throw new UsageError("--jsx is for a session of this process, and --connect takes one of a server.")
         if (token === undefined) throw new UsageError("--connect needs the server's token, in NACRE_TOKEN or --token.")
         if (!/^[\w.~+/=-]+$/.test(token)) {
           throw new UsageError(
@@ -64,18 +78,20 @@ const commands: Readonly<Record<string, Command>> = {
       }
       const isPrompt = process.stdin.isTTY || isNamed
       const preludes = listOf(values["prelude"])
-      if (!isPrompt) return (await import("./eval.ts")).evalSource({ kind: "file", path: "-" }, { preludes })
-      return (await import("./repl.ts")).replOnStreams({ historyFile, preludes })
+      const jsx = jsxOptionsOf(values)
+      if (!isPrompt) return (await import("./eval.ts")).evalSource({ kind: "file", path: "-" }, { preludes, jsx })
+      return (await import("./repl.ts")).replOnStreams({ historyFile, preludes, jsx })
     },
   },
   eval: {
-    usage: "nacre eval [--timeout MS] [--json] [--prelude FILE]… (-e CODE | FILE | -)",
+    usage: `nacre eval [--timeout MS] [--json] [--prelude FILE]… ${jsxUsage} (-e CODE | FILE | -)`,
     doc: "Evaluates TypeScript and prints the value; - is standard input. --json prints the whole outcome instead.",
     flags: {
       e: { type: "string", short: "e" },
       timeout: { type: "string" },
       json: { type: "boolean" },
       prelude,
+      ...jsxFlags,
     },
     argumentsMax: 1,
     run: async (values, [file]) => {
@@ -86,7 +102,8 @@ const commands: Readonly<Record<string, Command>> = {
       const { evalSource } = await import("./eval.ts")
       const source = code === undefined ? ({ kind: "file", path: file! } as const) : ({ kind: "code", code } as const)
       const timeoutMs = timeoutOf(textOf(values["timeout"]))
-      return evalSource(source, { timeoutMs, json: values["json"] === true, preludes: listOf(values["prelude"]) })
+      const options = { timeoutMs, json: values["json"] === true, preludes: listOf(values["prelude"]) }
+      return evalSource(source, { ...options, jsx: jsxOptionsOf(values) })
     },
   },
   session: {
@@ -232,6 +249,18 @@ async function builtInProfile(given: string): Promise<BuiltInProfile> {
   const profile = profiles.find((name) => name === given)
   if (profile === undefined) throw new UsageError(`--profile takes one of ${profiles.join(", ")}, not '${given}'.`)
   return profile
+}
+
+/** `undefined` when no flag asks for JSX. The parts are looked at where the session is opened. */
+function jsxOptionsOf(values: Values): JsxOptions | undefined {
+  const runtime = textOf(values["jsx"])
+  if (runtime !== undefined && runtime !== "classic" && runtime !== "automatic")
+    throw new UsageError(`--jsx takes classic or automatic, not '${runtime}'.`)
+  const [factory, fragment] = [textOf(values["jsx-factory"]), textOf(values["jsx-fragment"])]
+  const importSource = textOf(values["jsx-import-source"])
+  if ([runtime, factory, fragment, importSource].every((it) => it === undefined)) return undefined
+  // A package is only asked for by one of the two.
+  return { runtime: runtime ?? (importSource === undefined ? "classic" : "automatic"), factory, fragment, importSource }
 }
 
 function textOf(value: unknown): string | undefined {

@@ -4,6 +4,7 @@ import { dirname, resolve as resolvePath } from "node:path"
 import { text } from "node:stream/consumers"
 import { outcomeJson } from "../serve/json.ts"
 import { NacreError } from "../errors.ts"
+import type { JsxOptions } from "../language/jsx-option.ts"
 import type { EvalOptions } from "../shell/shell.ts"
 import { exitCodeOf, failureText, warnings } from "../serve/report.ts"
 import { withSystem } from "./system.ts"
@@ -17,12 +18,13 @@ export interface EvalSourceOptions {
   readonly json?: boolean
   /** Files of preludes. */
   readonly preludes?: readonly string[]
+  readonly jsx?: JsxOptions | undefined
 }
 
 /** Evaluates it in a fresh session. Output is written as it comes; the value follows on standard output unless there is nothing to show. */
 export async function evalSource(
   source: Source,
-  { timeoutMs, json = false, preludes = [] }: EvalSourceOptions,
+  { timeoutMs, json = false, preludes = [], jsx }: EvalSourceOptions,
 ): Promise<number> {
   return withSystem(
     async ({ nacre, signal }) => {
@@ -32,7 +34,7 @@ export async function evalSource(
       // Whoever runs a file on their own machine may import what lies beside it.
       const directory =
         source.kind === "file" && source.path !== "-" ? dirname(resolvePath(source.path)) : process.cwd()
-      const session = await (await nacre).open({ kind: "repl", directory })
+      const session = await (await nacre).open({ kind: "repl", directory, ...(jsx && { jsx }) })
       const options: EvalOptions = { signal, file: nameOf(source) }
       if (timeoutMs !== undefined) options.timeoutMs = timeoutMs
       if (!json) options.onOutput = ({ stream, text: written }) => void process[stream].write(written)

@@ -9,6 +9,7 @@ import type { Interface } from "node:readline"
 import type { Readable, Writable } from "node:stream"
 import type { NacreEvent } from "../events.ts"
 import { completeness } from "../language/completeness.ts"
+import type { JsxOptions } from "../language/jsx-option.ts"
 import { exitCodeOf, failureText, warnings } from "../serve/report.ts"
 import { packageVersion } from "../serve/version.ts"
 import type { Outcome } from "../session/outcome.ts"
@@ -34,6 +35,8 @@ export interface ReplOptions extends Pick<System, "signal"> {
   readonly isTerminal: boolean
   readonly paint: Paint
   readonly history: History
+  /** Whether what is typed may hold JSX. */
+  readonly isJsx?: boolean
 }
 
 /** What the prompt tells that nobody asked for: in words for above the line, or an event of its session's. */
@@ -49,10 +52,11 @@ export interface PromptOptions {
   readonly historyFile?: string | undefined
   /** Files of preludes. */
   readonly preludes?: readonly string[]
+  readonly jsx?: JsxOptions | undefined
 }
 
 /** The prompt on this process's streams. Resolves with the exit code. */
-export function replOnStreams({ historyFile, preludes = [] }: PromptOptions): Promise<number> {
+export function replOnStreams({ historyFile, preludes = [], jsx }: PromptOptions): Promise<number> {
   const { stdin: input, stdout: output, stderr: errors, env } = process
   const isTerminal = input.isTTY
   const kept = historyFile === undefined ? historyPath(env) : historyFile
@@ -62,10 +66,10 @@ export function replOnStreams({ historyFile, preludes = [] }: PromptOptions): Pr
       const paint = paintFor(hasColours(output.isTTY, env))
       const open = async (): Promise<PromptSession> => {
         const system = await nacre
-        return new LocalSession(system, await system.open({ kind: "repl" }))
+        return new LocalSession(system, await system.open({ kind: "repl", ...(jsx && { jsx }) }))
       }
       const streams = { input, output, errors, isTerminal, paint, history }
-      const code = await new Repl({ open, subscribe, signal, ...streams }).run()
+      const code = await new Repl({ open, subscribe, signal, isJsx: jsx !== undefined, ...streams }).run()
       await history.close()
       return code
     },
@@ -169,7 +173,7 @@ export class Repl {
     if (this.#pending.length === 0 && line.trim() === "") return
     this.#pending.push(line)
     const source = this.#pending.join("\n")
-    if (completeness(source).state === "incomplete") return
+    if (completeness(source, this.#options.isJsx).state === "incomplete") return
     await this.#eval(this.#takePending())
   }
 
@@ -330,7 +334,7 @@ export class Repl {
     let text = prompt
     if (this.#isEditing) text = ""
     else if (length > 0) {
-      const state = completeness(this.#pending.join("\n"))
+      const state = completeness(this.#pending.join("\n"), this.#options.isJsx)
       text = `… ${indentation.repeat(state.state === "incomplete" ? state.indent : 0)}`
     }
     this.#readline.setPrompt(text)

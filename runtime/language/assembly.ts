@@ -52,6 +52,8 @@ export interface CompiledUnit {
   cells: string[]
   /** Whether modules are loaded before its statements run. */
   imports: boolean
+  /** Specifiers of its imports. */
+  modules: readonly string[]
   declares: { name: string; kind: "let" | "const" | "var"; span: Span }[]
   definitions: CompiledDefinition[]
   mentions: string[]
@@ -91,6 +93,8 @@ export interface Prepared {
   edits: Edits
   analysis: Analysis
   special: ReadonlyMap<number, SpecialStatement>
+  /** Imports that its JSX needed and that were put in front. */
+  jsxImports: string
   /** The source offset of an offset of the text that was analysed. */
   original(offset: number): number
 }
@@ -122,7 +126,6 @@ export class Assembly {
   readonly #assumes = new Map<string, NameKind | undefined>()
   readonly #marker: string
   #stampers = ""
-  #keyVariables = ""
 
   constructor(
     source: string,
@@ -181,7 +184,6 @@ export class Assembly {
     privates.open()
     closures.open()
     this.#stampers = [closures.stampers, privates.stampers].filter((text) => text !== "").join(",")
-    this.#keyVariables = closures.keyVariables
     // What was caught is put right before anything else of the clause runs.
     editCatches(this.#edits, this.#analysis, `${marker}0`, `${marker}2`, insertMark(marker))
     const plan = { candidates: valued, own, firstRunning, isAsync: this.#analysis.isAsync, data: this.#data }
@@ -275,6 +277,7 @@ export class Assembly {
       declares: fresh.declares,
       definitions: [...candidates.map((candidate) => this.#definition(candidate, transform)), ...this.#imports()],
       imports: this.#analysis.imports.length > 0,
+      modules: this.#analysis.imports.map(({ specifier }) => specifier),
       mentions: [...transform.mentions],
       writes: [...transform.writes],
       captures: [...transform.captures],
@@ -407,8 +410,9 @@ export class Assembly {
         `isLate:${group.isLate},dependencies:${JSON.stringify([...dependencies])},cells:${JSON.stringify([...cells])},` +
         `make:function ${marker}make(${[`${marker}0`, ...dependencies, ...[...cells].map((name) => marker + name)].join(",")}){`,
     )
-    if (this.#stampers !== "") output.write(`const ${this.#stampers};${this.#keyVariables}`)
+    if (this.#stampers !== "") output.write(`const ${this.#stampers};`)
     for (const member of members) {
+      output.write(closures.rootVariables(member.start))
       const range = sources.get(member.start)
       if (range !== undefined) output.write(closures.root(range, [...transform.definitionRoots.get(member)!]))
     }
@@ -491,7 +495,7 @@ export class Assembly {
     if (this.#stampers !== "") output.write(`,${this.#stampers}`)
     if (closures.statementsMayLive) output.write(`,${marker}6_run=1`)
     if (this.#analysis.usesResources) output.write(`,${marker}u=${marker}0.lowered.env()`)
-    const backs = this.#variables(output, transform)
+    const backs = this.#variables(output, transform, closures.rootVariables())
     if (closures.statementsMayLive) backs.push(`${marker}6_run=0;`)
     for (const statement of hoisted) this.#hoistedFunction(output, statement, closures)
     if (backs.length > 0) output.write("try{")
@@ -507,7 +511,7 @@ export class Assembly {
   }
 
   /** Declares the promoted names; returns what writes them back. */
-  #variables(output: Output, transform: Transform): string[] {
+  #variables(output: Output, transform: Transform, rootVariables: string): string[] {
     const marker = this.#marker
     const backs: string[] = []
     for (const { name, kind } of transform.promotions.values()) {
@@ -520,7 +524,7 @@ export class Assembly {
         if (kind === "kept" && transform.writes.has(name)) backs.push(`${marker}0.keep(${marker}${name},${name});`)
       }
     }
-    output.write(`;${this.#keyVariables}`)
+    output.write(`;${rootVariables}`)
     return backs
   }
 

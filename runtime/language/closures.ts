@@ -6,9 +6,12 @@
 // its outer names were compiled to, and nothing else is needed to write the activation's skeleton: its scopes, one inside the other, each
 // with its captured variables and with the functions it creates, unchanged. Running a skeleton runs no user code.
 //
+// A function that uses private names or `super` is made inside of the class or literal that gives these a meaning (`homes.ts`).
+//
 // What stands before or after the user's text lies between two marks (`insertMark`), so that it can be cut out of what `toString` shows.
 import type { Edits, Output } from "./edits.ts"
-import type { Analysis, ClassSite, FunctionSite, Scope } from "./scope.ts"
+import { holderOf, Homes } from "./homes.ts"
+import type { Analysis, ClassSite, FunctionSite, Home, Scope } from "./scope.ts"
 
 /** A text that functions were written in, as the committed state keeps it. */
 export interface SiteSource {
@@ -52,6 +55,11 @@ export class Closures {
   readonly #declared = new Map<number, FunctionSite>()
   /** Object literals with accessors that are kept, by the first of these. */
   readonly #objects = new Map<FunctionSite, FunctionSite[]>()
+  /** Object literals with methods that ask them for `super`, by the first of these. */
+  readonly #askers = new Map<number, FunctionSite[]>()
+  /** Literals that are homes, by the first of their members. */
+  readonly #literals = new Map<FunctionSite, Home>()
+  readonly #homes = new Homes()
   /** The first and last change that belong to a site's own text. */
   readonly #bounds = new Map<FunctionSite, { opened: number; closed: number }>()
   /** Classes with computed keys, by the scope whose activation keeps what the keys were. */
@@ -80,10 +88,16 @@ export class Closures {
     return false
   }
 
-  /** Variables for the keys of classes that stand in no function and no block. */
-  get keyVariables(): string {
-    const names = (this.#keyed.get(undefined) ?? []).map((site) => this.#keysName(site))
-    return names.length === 0 ? "" : `let ${names.join(",")};`
+  /** Variables for homes, and for the keys of classes, that stand in no function and no block: of the definition that begins there, or of the statements. */
+  rootVariables(definition?: number): string {
+    const isInside = (part: Scope | FunctionSite): boolean => {
+      const { start, isDefinition } = this.#rangeOf(part)
+      return definition === undefined ? !isDefinition : start === definition
+    }
+    const names = (this.#keyed.get(undefined) ?? []).filter(isInside).map((site) => this.#keysName(site))
+    const keys = names.length === 0 ? "" : `let ${names.join(",")};`
+    const homes = this.#homes.heldBy(undefined).filter(({ scope }) => isInside(scope))
+    return keys + homes.map((home) => this.#homeVariable(home)).join("")
   }
 
   get statementsMayLive(): boolean {
@@ -109,7 +123,7 @@ export class Closures {
     for (const site of functions) {
       if (!isKeepable(site)) continue
       if (site.form === "class" && site.made!.keys.length > 0) {
-        const scope = keyScope(site)
+        const scope = holderOf(site.scope)
         if (scope === "none") continue
         const list = this.#keyed.get(scope)
         if (list === undefined) this.#keyed.set(scope, [site])
@@ -139,15 +153,26 @@ export class Closures {
       if (scope.fn?.canSuspend === true) this.#live.add(scope.fn)
       else if (scope.fn === undefined && this.#analysis.isAsync) this.#live.add(undefined)
     }
+    this.#homes.settle(this.#kept)
   }
 
-  /** The innermost scope with a token, from one outwards; `undefined` is the source's root. */
-  #holder(from: Scope | undefined, except?: Scope): Scope | undefined {
+  /** The innermost scope with a token, from one outwards, or the home that `via` has to be made in; `undefined` is the source's root. */
+  #holder(from: Scope | undefined, via: FunctionSite | undefined, except?: Scope): Scope | undefined {
     for (let scope = from; scope !== undefined; scope = scope.parent) {
       const target = scope.into ?? scope
       if (target !== except && this.#captured.has(target)) return target
+      if (this.#homes.isEntered(scope, via)) return scope
+      via = scope.fn
     }
     return undefined
+  }
+
+  #holderOfSite(site: FunctionSite): Scope | undefined {
+    return this.#holder(site.scope, site)
+  }
+
+  #holderOfScope(scope: Scope): Scope | undefined {
+    return this.#holder(scope.parent, scope.fn, scope)
   }
 
   // Sources
@@ -162,9 +187,13 @@ export class Closures {
       range.functions.set(site, range.functions.size)
       if (range.index < 0 && this.#kept.has(site)) range.index = sources.push(range) - 1
     }
-    for (const scope of this.#analysis.scopes) {
-      const range = this.#rangeOf(scope)
-      if (range.index >= 0) range.scopes.set(scope, range.scopes.size)
+    // Literals come last: they have a number only since functions can need them, and numbers are committed.
+    for (const isLiteral of [false, true]) {
+      for (const scope of this.#analysis.scopes) {
+        if ((scope.kind === "object") !== isLiteral) continue
+        const range = this.#rangeOf(scope)
+        if (range.index >= 0) range.scopes.set(scope, range.scopes.size)
+      }
     }
     return sources
   }
@@ -185,12 +214,13 @@ export class Closures {
     range: SourceRange,
     names: readonly string[],
     at: number,
+    more = "",
   ): number {
     let index = this.#descriptorOf.get(key)
     if (index === undefined) {
       index = this.#descriptors.length
       this.#descriptorOf.set(key, index)
-      this.#descriptors.push(`{r:${range.index},o:${at},n:${JSON.stringify(names)},q:void 0}`)
+      this.#descriptors.push(`{r:${range.index},o:${at},n:${JSON.stringify(names)},q:void 0${more}}`)
     }
     return index
   }
@@ -230,7 +260,7 @@ export class Closures {
 
   #tokenOf(site: FunctionSite): string {
     const range = this.#rangeOf(site)
-    const holder = this.#holder(site.scope)
+    const holder = this.#holderOfSite(site)
     const names = this.#inline.get(site)
     if (names === undefined) return this.#token(holder, range)
     const sorted = sortedNames(names)
@@ -250,9 +280,41 @@ export class Closures {
     const range = this.#rangeOf(scope)
     const sorted = sortedNames(this.#captured.get(scope)!)
     const index = this.#descriptor(scope, range, sorted, range.scopes.get(scope)!)
-    const parent = this.#token(this.#holder(scope.parent, scope), range)
+    const parent = this.#token(this.#holderOfScope(scope), range)
     const live = hasFrames && this.#isFramed(scope) ? this.#liveName(scope.fn) : undefined
     return `const ${this.#tokenName(scope)}=${this.#reader(sorted, parent, index, live)};`
+  }
+
+  // Homes
+
+  #homeName({ scope }: Home): string {
+    return `${this.#marker}h_${this.#numbers.get(scope)}`
+  }
+
+  /** The variable of a home, and its token. */
+  #homeVariable(home: Home, value = ""): string {
+    const { scope, usesPrivates } = home
+    const range = this.#rangeOf(scope)
+    const index = this.#descriptor(scope, range, ["this"], range.scopes.get(scope)!, usesPrivates ? ",p:true" : "")
+    const [key, name] = [`${this.#marker}7`, this.#homeName(home)]
+    const parent = this.#token(this.#holderOfScope(scope), range)
+    const token = `${key}=>${key}===0?${name}:${key}===-1?${parent}:${this.#marker}4[${index}]`
+    return `let ${name}${value};const ${this.#tokenName(scope)}=${token};`
+  }
+
+  /** An object literal that finds for `super` what the home itself finds. */
+  #above(home: Home, isStatic: boolean): string {
+    const name = this.#homeName(home)
+    return `{__proto__:${this.#marker}0.above(${name}${home.site === undefined || isStatic ? "" : ".prototype"}),`
+  }
+
+  /** A function that gives the skeleton of a class's inside; it stands in the class, so what it makes is at home there. */
+  #workshop(output: Output, home: Home): void {
+    const range = this.#rangeOf(home.scope)
+    const mark = `/*${this.#marker}${this.#homeName(home).slice(this.#marker.length)}*/`
+    output.write(`${mark}()=>{return`)
+    this.#members(output, range, home.scope, this.#sitesOf(home.scope), "()=>{}")
+    output.write(`}${mark}`)
   }
 
   #isFramed({ fn }: Scope): boolean {
@@ -287,6 +349,11 @@ export class Closures {
     }
     const first = new Map<number, FunctionSite>()
     for (const site of this.#kept) {
+      if (site.form === "method" && this.#homes.asked(site) !== undefined) {
+        const askers = this.#askers.get(site.object!.start)
+        if (askers === undefined) this.#askers.set(site.object!.start, [site])
+        else askers.push(site)
+      }
       if (site.form !== "accessor") continue
       const known = first.get(site.object!.start)
       if (known === undefined) {
@@ -294,7 +361,18 @@ export class Closures {
         this.#objects.set(site, [site])
       } else this.#objects.get(known)!.push(site)
     }
-    for (const scope of this.#analysis.scopes) this.#openScope(scope, declared.get(scope) ?? [])
+    for (const scope of this.#analysis.scopes) {
+      this.#openScope(scope, declared.get(scope) ?? [])
+      const home = this.#homes.of(scope)
+      if (home?.literal !== undefined) this.#openLiteral(home, home.literal)
+    }
+    const seen = new Set<Home>()
+    for (const site of this.#homes.isEmpty ? [] : this.#analysis.functions) {
+      const { home } = site
+      if (home?.literal === undefined || seen.has(home) || this.#homes.of(home.scope) === undefined) continue
+      seen.add(home)
+      this.#literals.set(site, home)
+    }
     for (const site of this.#kept) this.#openSite(site)
   }
 
@@ -305,11 +383,28 @@ export class Closures {
     const token = this.#captured.has(scope) ? this.#declaration(scope, true) : ""
     const stamps = declared.map((site) => `${this.#stamp(site, site.name!)};`).join("")
     const keys = (this.#keyed.get(scope) ?? []).map((site) => `let ${this.#keysName(site)};`).join("")
-    const text = frame + token + keys + stamps
+    const homes = this.#homes
+      .heldBy(scope)
+      .map((home) => this.#homeVariable(home))
+      .join("")
+    const text = frame + token + keys + homes + stamps
     if (text === "") return
     this.#opened.add(scope)
     if (place.how === "block") this.#edits.lead(place.at, this.#inserted(text))
     else this.#edits.lead(place.at, this.#inserted(`{${text}${place.how === "arrow" ? "return " : ""}`))
+  }
+
+  #openLiteral(home: Home, { start }: { start: number }): void {
+    this.#edits.open(start, this.#inserted(`(${this.#homeName(home)}=`))
+  }
+
+  /** Methods that ask the literal for `super` are stamped once they stand in it. */
+  #closeLiteral(home: Home): void {
+    const { start, end } = home.literal!
+    const askers = this.#askers.get(start) ?? []
+    const name = this.#homeName(home)
+    const stamps = askers.map((site) => `,${this.#stamp(site, name + accessText(site.name!))}`)
+    this.#edits.close(end, this.#inserted(`${stamps.join("")}${askers.length > 0 ? `,${name}` : ""})`))
   }
 
   #openSite(site: FunctionSite): void {
@@ -317,8 +412,11 @@ export class Closures {
     const stamp = `${this.#marker}3(`
     if (form === "class") this.#openClass(site, site.made!)
     else if (form === "accessor") {
-      if (this.#objects.has(site)) this.#edits.open(site.object!.start, this.#inserted(`${this.#marker}3g(`))
+      if (!this.#objects.has(site)) return
+      for (const _ of this.#accessors(site)) this.#edits.open(site.object!.start, this.#inserted(`${this.#marker}3g(`))
     } else if (form === "method") {
+      // In a literal of its own it would have another home.
+      if (this.#homes.asked(site) !== undefined) return
       this.#bounds.set(site, {
         opened: this.#edits.open(start, this.#inserted(`${keyText(name!)}:${stamp}{`)),
         closed: -1,
@@ -332,19 +430,29 @@ export class Closures {
   }
 
   /** A class is stamped by a static block of its own, which runs before all others. */
-  #openClass(site: FunctionSite, { at, keys, staticNames, mayReturn }: ClassSite): void {
+  #openClass(site: FunctionSite, { at, keys, staticNames, mayReturn, scope }: ClassSite): void {
+    const home = this.#homes.of(scope!)
     const [key, value] = [`${this.#marker}7`, `${this.#marker}8`]
     const number = this.#rangeOf(site).functions.get(site)
-    let text = `${this.#marker}3k(this,${this.#tokenOf(site)},${number},${mayReturn}`
-    if (keys.length > 0 || staticNames.length > 0) text += `,${keys.length > 0 ? this.#keysName(site) : "void 0"}`
+    let text = home === undefined ? "" : `${this.#homeName(home)}=this;`
+    text += `${this.#marker}3k(this,${this.#tokenOf(site)},${number},${mayReturn}`
+    if (keys.length > 0 || staticNames.length > 0 || home !== undefined)
+      text += `,${keys.length > 0 ? this.#keysName(site) : "void 0"}`
     if (staticNames.length > 0) {
       const reads = staticNames.map((name, index) => `case ${index}:return this.#${name};`).join("")
       const writes = staticNames.map((name, index) => `case ${index}:this.#${name}=${value};break;`).join("")
       text +=
         `,${JSON.stringify(staticNames)},${key}=>{switch(${key}){${reads}}},` +
         `(${key},${value})=>{switch(${key}){${writes}}}`
+    } else if (home !== undefined) text += ",void 0,void 0,void 0"
+    if (home === undefined) this.#edits.head(at, this.#inserted(`static{${text})}`))
+    else {
+      this.#edits.head(at, (output) => {
+        output.write(`${this.#mark}static{${text},`)
+        this.#workshop(output, home)
+        output.write(`)}${this.#mark}`)
+      })
     }
-    this.#edits.head(at, this.#inserted(`static{${text})}`))
     for (const [index, { start, end }] of keys.entries()) {
       const list = index === 0 ? `(${this.#keysName(site)}=${this.#marker}0.keys())` : this.#keysName(site)
       this.#edits.open(start, this.#inserted(`${list}[${index}]=${this.#marker}0.key(`))
@@ -363,10 +471,12 @@ export class Closures {
       const site = this.#analysis.functions[index]!
       // A body that is a block can end where a statement in it does: those are closed in their order, below.
       if (site.body?.place?.how === "arrow") this.#closeScope(site.body)
+      const literal = this.#literals.get(site)
+      if (this.#objects.has(site)) this.#closeObject(site)
+      if (literal !== undefined) this.#closeLiteral(literal)
       if (!this.#kept.has(site)) continue
       const { form, end, isNamed, name } = site
       const tail = `,${this.#tokenOf(site)},${this.#rangeOf(site).functions.get(site)})`
-      if (this.#objects.has(site)) this.#closeObject(site)
       const bounds = this.#bounds.get(site)
       if (bounds === undefined) continue
       const isWrapped = form === "method" || isNamed
@@ -378,17 +488,29 @@ export class Closures {
       this.#closeScope(scope)
   }
 
-  /** After an object literal: which of its accessors are which functions. The last one of a key is the one that counts. */
+  /** After an object literal: which of its accessors are which functions. */
   #closeObject(first: FunctionSite): void {
-    const numbers = new Map<string, [get: number, set: number]>()
+    for (const [token, numbers] of this.#accessors(first)) {
+      const list = Array.from(numbers, ([name, pair]) => `${JSON.stringify(name)},${pair.join(",")}`).join(",")
+      this.#edits.close(first.object!.end, this.#inserted(`,${token},[${list}])`))
+    }
+  }
+
+  /** The numbers of a literal's accessors by their tokens, which differ where only some ask it for `super`. The last one of a key is the one that counts. */
+  #accessors(first: FunctionSite): Map<string, Map<string, [get: number, set: number]>> {
+    const last = new Map<string, FunctionSite>()
+    for (const site of this.#objects.get(first)!) last.set(`${site.isGetter} ${site.name!}`, site)
+    const found = new Map<string, Map<string, [get: number, set: number]>>()
     const { functions } = this.#rangeOf(first)
-    for (const site of this.#objects.get(first)!) {
+    for (const site of last.values()) {
+      const token = this.#tokenOf(site)
+      let numbers = found.get(token)
+      if (numbers === undefined) found.set(token, (numbers = new Map()))
       const pair = numbers.get(site.name!) ?? [-1, -1]
       pair[site.isGetter ? 0 : 1] = functions.get(site)!
       numbers.set(site.name!, pair)
     }
-    const list = Array.from(numbers, ([name, pair]) => `${JSON.stringify(name)},${pair.join(",")}`).join(",")
-    this.#edits.close(first.object!.end, this.#inserted(`,${this.#tokenOf(first)},[${list}])`))
+    return found
   }
 
   #closeScope(scope: Scope): void {
@@ -424,15 +546,19 @@ export class Closures {
     names: readonly string[],
     declaration: string,
   ): void {
-    const sites = inline !== undefined ? [inline] : this.#sitesOf(range, scope)
+    const sites = inline !== undefined ? [inline] : this.#sitesOf(scope)
     // A declared function that others refer to is a variable of the activation.
     const declared = sites.filter(
       (site) => site.form === "declaration" && isOwn(site, scope) && names.includes(site.name!),
     )
     const variables = names.filter((name) => name !== "this" && !declared.some((site) => site.name === name))
+    const owner = inline === undefined ? scope?.fn : inline.outer
+    const asked = inline !== undefined || owner?.body === scope ? this.#homes.asked(owner) : undefined
     // Only what has a `this` of its own may be a function: arrows further in use the one around them.
-    const head = scope === undefined || names.includes("this") ? "function()" : "()=>"
-    output.write(`${head}{${variables.length > 0 ? `let ${variables.join(",")};` : ""}`)
+    const hasThis = scope === undefined || names.includes("this")
+    if (asked !== undefined) output.write(`${this.#above(asked, owner!.isStatic)}m()`)
+    else output.write(hasThis ? "function()" : "()=>")
+    output.write(`{${variables.length > 0 ? `let ${variables.join(",")};` : ""}`)
     for (const site of declared) {
       this.#render(output, site)
       output.write("\n")
@@ -442,20 +568,46 @@ export class Closures {
       output.write(`const ${this.#marker}9_${range.functions.get(site)}=${this.#stamp(site, site.name!)};`)
     const [key, value] = [`${this.#marker}7`, `${this.#marker}8`]
     const cases = names.map((name, at) => (name === "this" ? "" : `case ${at}:${name}=${value};break;`)).join("")
-    output.write(`return{__proto__:null,w:(${key},${value})=>{switch(${key}){${cases}}},f:{__proto__:null`)
+    output.write("return")
+    const write = `(${key},${value})=>{switch(${key}){${cases}}}`
+    this.#members(output, range, inline === undefined ? scope : inline, sites, write, declared)
+    output.write(asked === undefined ? "}" : "}}.m")
+  }
+
+  /** What an activation has: how its variables are set, its functions, the activations in it. */
+  #members(
+    output: Output,
+    range: SourceRange,
+    within: Scope | FunctionSite | undefined,
+    sites: readonly FunctionSite[],
+    write: string,
+    declared: readonly FunctionSite[] = [],
+  ): void {
+    output.write(`{__proto__:null,w:${write},f:{__proto__:null`)
     for (const site of sites) this.#maker(output, range, site, declared.includes(site))
     output.write("},s:{__proto__:null")
-    if (inline === undefined) this.#children(output, range, scope)
-    output.write("}}}")
+    if (within === undefined || "kind" in within) this.#children(output, range, within)
+    output.write("}}")
+  }
+
+  /** A home as an activation: a class has its inside itself, an object is put into the variable that its methods know it by. */
+  #homeSkeleton(output: Output, range: SourceRange, home: Home): void {
+    if (home.site !== undefined) {
+      output.write(`function(){return ${this.#marker}0.workshop(this)}`)
+      return
+    }
+    output.write(`function(){${this.#homeVariable(home, "=this")}return`)
+    this.#members(output, range, home.scope, this.#sitesOf(home.scope), "()=>{}")
+    output.write("}")
   }
 
   /** The kept functions that carry a scope's token. */
-  #sitesOf(range: SourceRange, scope: Scope | undefined): readonly FunctionSite[] {
+  #sitesOf(scope: Scope | undefined): readonly FunctionSite[] {
     if (this.#byHolder === undefined) {
       this.#byHolder = new Map()
-      for (const site of range.functions.keys()) {
+      for (const site of this.#analysis.functions) {
         if (!this.#kept.has(site) || this.#inline.has(site)) continue
-        const holder = this.#holder(site.scope)
+        const holder = this.#holderOfSite(site)
         const list = this.#byHolder.get(holder)
         if (list === undefined) this.#byHolder.set(holder, [site])
         else list.push(site)
@@ -490,15 +642,26 @@ export class Closures {
         // What it extends is told by its prototypes, which it gets afterwards.
         ...(heritage === undefined ? [] : [{ ...heritage, text: "null" }]),
       ].toSorted((a, b) => a.start - b.start)
-      output.write(`,${number}:${keys.length > 0 ? this.#keysName(site) : "()"}=>(`)
+      const home = this.#homes.of(site.made!.scope!)
+      output.write(`,${number}:${keys.length > 0 ? this.#keysName(site) : "()"}=>`)
+      output.write(home === undefined ? "(" : `{${this.#homeVariable(home)}return(`)
       this.#edits.render(output, site.start, site.end, holes, { opened: Infinity, closed: -1 })
-      output.write("\n)")
+      output.write(home === undefined ? "\n)" : "\n)}")
       return
     }
     if (form === "accessor") {
-      output.write(`,${number}:()=>${this.#marker}3(${this.#marker}0.accessor({`)
+      const asked = this.#homes.asked(site)
+      const literal = asked === undefined ? "{" : this.#above(asked, false)
+      output.write(`,${number}:()=>${this.#marker}3(${this.#marker}0.accessor(${literal}`)
       this.#render(output, site)
       output.write(`},${JSON.stringify(name)},${site.isGetter}),${this.#tokenOf(site)},${number})`)
+      return
+    }
+    const asked = form === "method" ? this.#homes.asked(site) : undefined
+    if (asked !== undefined) {
+      output.write(`,${number}:()=>${this.#marker}3(${this.#above(asked, false)}`)
+      this.#render(output, site)
+      output.write(`}${accessText(name!)},${this.#tokenOf(site)},${number})`)
       return
     }
     output.write(`,${number}:()=>(${form === "method" ? "{" : ""}`)
@@ -508,13 +671,18 @@ export class Closures {
 
   #children(output: Output, range: SourceRange, parent: Scope | undefined): void {
     for (const [scope, number] of range.scopes) {
-      if (!this.#captured.has(scope) || this.#holder(scope.parent, scope) !== parent) continue
+      const home = this.#homes.of(scope)
+      if ((home === undefined && !this.#captured.has(scope)) || this.#holderOfScope(scope) !== parent) continue
       output.write(`,${number}:`)
+      if (home !== undefined) {
+        this.#homeSkeleton(output, range, home)
+        continue
+      }
       const names = sortedNames(this.#captured.get(scope)!)
       this.#skeletonOf(output, range, scope, undefined, names, this.#declaration(scope, false))
     }
     for (const [site, names] of this.#inline) {
-      if (!this.#kept.has(site) || this.#holder(site.scope) !== parent) continue
+      if (!this.#kept.has(site) || this.#holderOfSite(site) !== parent) continue
       const number = range.functions.get(site)!
       output.write(`,"-${2 + number}":`)
       // The function's own text makes its token.
@@ -546,16 +714,6 @@ function isKeepable(site: FunctionSite): boolean {
       return false
   }
   return false
-}
-
-/** The scope whose activation a class is made in once at most; "none" where nothing can be declared. */
-function keyScope(site: FunctionSite): Scope | undefined | "none" {
-  for (let scope: Scope | undefined = site.scope; scope !== undefined; scope = scope.parent) {
-    const target: Scope = scope.into ?? scope
-    if (target.place !== undefined) return target
-    if (scope.parent?.fn !== scope.fn) return scope.parent === undefined ? undefined : "none"
-  }
-  return undefined
 }
 
 /** Whether a declared function is created by the scope itself, not by a block inside it that has no token. */

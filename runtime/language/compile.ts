@@ -11,6 +11,8 @@ import { desugar } from "./desugar.ts"
 import { bareStatement } from "./definition.ts"
 import type { DefinitionKind } from "./definition.ts"
 import { Edits } from "./edits.ts"
+import { plainJsx } from "./jsx.ts"
+import type { Jsx } from "./jsx-option.ts"
 import { lower } from "./lower.ts"
 import { invalid, parse, type InvalidSource, type Node } from "./parse.ts"
 import { LineTable, type Position } from "./positions.ts"
@@ -29,7 +31,7 @@ export interface CompileOptions {
 }
 
 export function compile(source: string, names: NameTable, options: CompileOptions): CompiledUnit | InvalidSource {
-  const prepared = prepare(source)
+  const prepared = prepare(source, names.jsx, (name) => names.kind(name) === "import")
   if (!prepared.valid) return invalid(source, prepared.errors, options.line)
   const { filename, line: firstLine = 1 } = options
   let lines: LineTable | undefined
@@ -103,10 +105,10 @@ export function compileDefinitions(
     source += piece.source
   }
   for (const definition of definitions) {
-    for (const piece of wrapped(definition)) add(piece)
+    for (const piece of wrapped(definition, names.jsx)) add(piece)
     source += "\n;"
   }
-  const prepared = prepare(source)
+  const prepared = prepare(source, names.jsx)
   if (!prepared.valid) return invalid(source, prepared.errors)
   let lines: LineTable | undefined
   const locate = (offset: number): Place => {
@@ -139,10 +141,10 @@ function lastAtOrBefore(pieces: readonly { start: number }[], offset: number): n
  * A definition as one declaration with its wrappers around it, in pieces that each know their place. Inside, its name means the wrapped one: a
  * function or class is written as an expression that has its name without binding it.
  */
-function wrapped(definition: KeptDefinition): Wrapper[] {
+function wrapped(definition: KeptDefinition, jsx: Jsx | undefined): Wrapper[] {
   const { name, source, filename, line, column, wrappers = [] } = definition
   if (wrappers.length === 0) return [definition]
-  const parsed = parse(source)
+  const parsed = parse(source, jsx !== undefined)
   // Overloads and interfaces of its name say nothing about its value.
   const valued = parsed.valid ? parsed.program.body.map(bareStatement).filter(isValued) : []
   const statement = valued.length === 1 ? valued[0] : undefined
@@ -192,13 +194,30 @@ export function compileSkeleton(source: SiteSource, filename: string): SkeletonU
 
 type Problem = { message: string; start: number; end: number }
 
-/** Parses and analyses; where types cannot simply be blanked, what the transformer makes of the text is parsed instead. */
-export function prepare(source: string): Prepared | { valid: false; errors: Problem[] } {
-  const parsed = parse(source)
+/**
+ * Parses and analyses; where types cannot simply be blanked, what the transformer makes of the text is parsed instead, and where it has JSX, what that stands
+ * for. `hasImport`: see `plainJsx`.
+ */
+export function prepare(
+  source: string,
+  jsx?: Jsx,
+  hasImport?: (name: string) => boolean,
+): Prepared | { valid: false; errors: Problem[] } {
+  const parsed = parse(source, jsx !== undefined)
   if (!parsed.valid) return parsed
   const { shift } = parsed
   let { program, text } = parsed
   let sourceOf = (offset: number): number => offset - shift
+  const withoutJsx = jsx === undefined ? undefined : plainJsx(text, program, jsx, hasImport)
+  if (withoutJsx !== undefined) {
+    const again = parse(withoutJsx.text)
+    if (!again.valid)
+      return { valid: false, errors: moved(again.errors, (offset) => sourceOf(withoutJsx.original(offset))) }
+    const before = sourceOf
+    program = again.program
+    text = again.text
+    sourceOf = (offset) => before(withoutJsx.original(offset - again.shift))
+  }
   const plain = desugar(text, program)
   if (plain !== undefined) {
     if ("message" in plain)
@@ -230,7 +249,8 @@ export function prepare(source: string): Prepared | { valid: false; errors: Prob
   if (analysis.refused.length > 0) {
     return { valid: false, errors: moved(analysis.refused, original) }
   }
-  return { valid: true, program, written: parsed.program, shift, edits, analysis, special, original }
+  const jsxImports = withoutJsx?.imports ?? ""
+  return { valid: true, program, written: parsed.program, shift, edits, analysis, special, jsxImports, original }
 }
 
 function moved(problems: readonly Problem[], original: (offset: number) => number): Problem[] {

@@ -12,16 +12,50 @@ export type Completeness =
   | { state: "incomplete"; indent: number }
   | { state: "invalid"; span: Span; message: string }
 
-export function completeness(source: string): Completeness {
-  const parsed = parse(source)
+export function completeness(source: string, isJsx = false): Completeness {
+  const parsed = parse(source, isJsx)
   if (parsed.valid) return { state: "complete" }
   const [error] = parsed.errors
   if (error === undefined) return { state: "complete" }
-  const end = source.trimEnd().length
-  if (error.start >= end || isOpenText.test(error.message) || canGoOn(source, error)) {
-    return { state: "incomplete", indent: openBrackets(source) }
+  if (mayGoOn(source, error) || (isJsx && isInsideElement(source, error))) {
+    return { state: "incomplete", indent: openBrackets(source) + (isJsx ? openElements(source) : 0) }
   }
   return { state: "invalid", span: new LineTable(source).span(error.start, error.end), message: error.message }
+}
+
+interface Found {
+  message: string
+  start: number
+  end: number
+}
+
+function mayGoOn(source: string, error: Found): boolean {
+  const text = source.trimEnd()
+  // A number goes on in its own line or not at all, and so does a private name.
+  if (error.start >= text.length) return !brokenWord.test(text)
+  if (isOpenText.test(error.message) || canGoOn(source, error)) return true
+  return error.end >= text.length && text.endsWith("?.")
+}
+
+const brokenWord = /(?<![\w$.])(?:\d[\d_]*\.?[\d_]*[eE][+-]?|0[xob]|\d[\w.]*_)$|#$/i
+
+/** Whether what is wrong is text of an element, or a string in its tag, that goes on in the next line: it would be right if something ended it. */
+function isInsideElement(source: string, { start }: Found): boolean {
+  const quote = source[start]
+  return endsWell(`${source}<`) || ((quote === "'" || quote === '"') && endsWell(`${source}\n${quote}`))
+}
+
+function endsWell(text: string): boolean {
+  const parsed = parse(text, true)
+  return !parsed.valid && parsed.errors[0]!.start >= text.length
+}
+
+/** Elements that are open at the end, as far as text alone tells. */
+function openElements(source: string): number {
+  let depth = 0
+  for (const [token] of source.matchAll(/<\s*\/|\/\s*>|(?<![\w$)\]])<(?=[\w$>])/g))
+    depth = Math.max(0, depth + (token.includes("/") ? -1 : 1))
+  return depth
 }
 
 /** The parser's words for text that was opened and not closed; a string cannot go on in the next line, so it is not among them. */

@@ -5,6 +5,7 @@
 // it ends the line of the statement before or an empty line is between them. Documentation belongs to what follows in any case.
 import { keyOf } from "./canonical.ts"
 import { bareStatement } from "./definition.ts"
+import { blanksFor } from "./edits.ts"
 import type { Program } from "./parse.ts"
 
 export interface DeclarationText {
@@ -20,6 +21,8 @@ interface Part {
   readonly start: number
   readonly end: number
   readonly text: string
+  /** Where the `export` stands in it that is no part of the text. */
+  readonly exported: readonly [from: number, to: number]
 }
 
 /** The texts of a program's declarations by key. The program stands `shift` later than in the source. */
@@ -36,11 +39,11 @@ export function declarationTexts(source: string, program: Program, shift: number
     const [outerStart, outerEnd] = [outer.start - shift, outer.end - shift]
     const [bareStart, end] = [node.start - shift, node.end - shift]
     const commentsStart = leadingComments(source, gapStart, outerStart)
-    // Without the `export` that may be in between.
+    // The `export` that may be in between becomes blanks, so that what follows stands where it stood.
     const comments = source.slice(commentsStart, outerStart)
     const start = comments === "" ? bareStart : commentsStart
-    const textTo = (to: number): string =>
-      outer === node ? source.slice(start, to) : comments + source.slice(bareStart, to)
+    const exported = [outerStart, bareStart] as const
+    const textTo = (to: number): string => withoutExports(source, start, to, [exported])
     gapStart = outerEnd
     if (node.type === "VariableDeclaration") {
       for (const [index, { id, start: from, end: to }] of node.declarations.entries()) {
@@ -48,16 +51,17 @@ export function declarationTexts(source: string, program: Program, shift: number
         const isOnly = node.declarations.length === 1
         if (index === 0) {
           const last = isOnly ? end : to - shift
-          add(id.name, { statement, start, end: last, text: textTo(last) })
+          add(id.name, { statement, start, end: last, text: textTo(last), exported })
         } else {
           const [own, last] = [from - shift, to - shift]
-          add(id.name, { statement, start: own, end: last, text: `${node.kind} ${source.slice(own, last)}` })
+          const text = `${node.kind} ${source.slice(own, last)}`
+          add(id.name, { statement, start: own, end: last, text, exported: [own, own] })
         }
       }
       continue
     }
     const key = keyOf(node)
-    if (key !== undefined) add(key, { statement, start, end, text: textTo(end) })
+    if (key !== undefined) add(key, { statement, start, end, text: textTo(end), exported })
   }
   return new Map(Array.from(parts, ([key, of]) => [key, joined(source, of)] as const))
 }
@@ -66,12 +70,34 @@ function joined(source: string, parts: readonly Part[]): DeclarationText {
   const [first, last] = [parts[0]!, parts.at(-1)!]
   const { start } = first
   const { end } = last
+  const whole = withoutExports(
+    source,
+    start,
+    end,
+    parts.map(({ exported }) => exported),
+  )
   const isOnePiece = parts.every(
     ({ statement, start: from, end: to, text }, index) =>
-      text === source.slice(from, to) && statement === first.statement + index,
+      text === whole.slice(from - start, to - start) && statement === first.statement + index,
   )
-  if (isOnePiece) return { source: source.slice(start, end), start, end }
-  return { source: parts.map(({ text }) => text).join("\n"), start, end }
+  return { source: isOnePiece ? whole : parts.map(({ text }) => text).join("\n"), start, end }
+}
+
+/** A range of the source in which blanks stand for these ranges, as far as they lie in it: what follows stands where it stood. */
+function withoutExports(
+  source: string,
+  start: number,
+  end: number,
+  exported: readonly (readonly [from: number, to: number])[],
+): string {
+  let text = ""
+  let at = start
+  for (const [from, to] of exported) {
+    if (from < at || to > end || from >= to) continue
+    text += source.slice(at, from) + blanksFor(source.slice(from, to))
+    at = to
+  }
+  return text + source.slice(at, end)
 }
 
 const commentPattern = /\/\/[^\n\r\u2028\u2029]*|\/\*[^]*?\*\//g

@@ -60,6 +60,7 @@ export function findDefinitions(
   special: ReadonlyMap<number, SpecialStatement>,
   isDefinition: (name: string) => boolean,
   isForced = false,
+  isInAnyOrder = false,
 ): { candidates: Candidate[]; firstRunning: number } {
   const assigned = new Set<string>()
   for (const { name, writes, initialises } of analysis.references) {
@@ -80,7 +81,8 @@ export function findDefinitions(
       add({ ...base, name: node.id.name, kind: "function", statement, start: node.start, end: node.end, hoisted: true })
     }
   }
-  const known = (name: string): boolean => found.has(name) || (!analysis.declared.has(name) && isDefinition(name))
+  const known = (name: string): boolean =>
+    found.has(name) || ((isInAnyOrder || !analysis.declared.has(name)) && isDefinition(name))
   for (const [statement, node] of statements.entries()) {
     const { start, end } = node
     const extra = special.get(statement)
@@ -213,42 +215,58 @@ function isPlainKey(key: Node): boolean {
 }
 
 /**
- * The members of a group in the order in which they can be made: each after those that it needs at once, whether it reads them itself or calls what reads
- * them. Where they need each other at once, and otherwise, in the order of the text.
+ * The members of a group in the order in which they can be made: each after those that it reads at once itself, and, as far as these let it, after those
+ * that it reads when it calls what it reads. Where they read each other at once, and otherwise, in the order of the text.
  */
 export function inOrderOfNeed(members: readonly Candidate[]): Candidate[] {
   const byName = new Map(members.map((member) => [member.name, member]))
+  const needs = new Map(members.map((member) => [member, needsOf(member, byName)]))
   const ordered = new Set<Candidate>()
   const begun = new Set<Candidate>()
+  /** Whether it can only be made after one that waits for it. */
+  const mustWait = (member: Candidate): boolean => {
+    const reached = new Set([member])
+    for (const each of reached) for (const next of needs.get(each)!.atOnce) reached.add(next)
+    return Array.from(reached).some((each) => begun.has(each) && !ordered.has(each))
+  }
   for (const root of members) {
-    const path = begun.has(root) ? [] : [{ member: root, needed: neededAtOnce(root, byName).values() }]
-    begun.add(root)
+    const path: { member: Candidate; open: Candidate[] }[] = []
+    const enter = (member: Candidate): void => {
+      begun.add(member)
+      const { atOnce, byCall } = needs.get(member)!
+      // The last is taken first.
+      path.push({ member, open: [...atOnce, ...byCall].toReversed() })
+    }
+    if (!begun.has(root)) enter(root)
     while (path.length > 0) {
-      const { member, needed } = path.at(-1)!
-      const { value: next } = needed.next()
+      const { member, open } = path.at(-1)!
+      const next = open.pop()
       if (next === undefined) {
         ordered.add(member)
         path.pop()
-      } else if (!begun.has(next)) {
-        begun.add(next)
-        path.push({ member: next, needed: neededAtOnce(next, byName).values() })
-      }
+      } else if (!begun.has(next) && (needs.get(member)!.atOnce.has(next) || !mustWait(next))) enter(next)
     }
   }
   return [...ordered]
 }
 
-function neededAtOnce(member: Candidate, byName: ReadonlyMap<string, Candidate>): Set<Candidate> {
-  const found = new Set<Candidate>()
-  const add = ({ references }: Candidate, isCalled: boolean): void => {
-    for (const { name, isCaptured } of references) {
+function needsOf(
+  member: Candidate,
+  byName: ReadonlyMap<string, Candidate>,
+): { atOnce: ReadonlySet<Candidate>; byCall: ReadonlySet<Candidate> } {
+  const atOnce = new Set<Candidate>()
+  for (const { name, isCaptured } of member.references) {
+    const needed = byName.get(name)
+    if (needed !== undefined && needed !== member && !isCaptured) atOnce.add(needed)
+  }
+  const reached = new Set(atOnce)
+  for (const { references } of reached) {
+    for (const { name } of references) {
       const needed = byName.get(name)
-      if (needed !== undefined && needed !== member && (isCalled || !isCaptured)) found.add(needed)
+      if (needed !== undefined && needed !== member) reached.add(needed)
     }
   }
-  add(member, false)
-  for (const needed of found) add(needed, true)
-  return found
+  return { atOnce, byCall: new Set([...reached].filter((it) => !atOnce.has(it))) }
 }
 
 function bare(expression: Node): Node {

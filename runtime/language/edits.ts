@@ -9,7 +9,8 @@ import { type Segments } from "./positions.ts"
 interface Edit {
   start: number
   end: number
-  text: string
+  /** A function writes it when it is rendered: one that holds other parts of the source with their changes. */
+  text: string | ((into: Output) => void)
   rank: number
   /** In which order the changes were made. */
   serial: number
@@ -59,11 +60,11 @@ export class Edits {
   }
 
   /** Puts a member before all others of a class. It stays when the first of them is a hole. */
-  head(at: number, text: string): void {
+  head(at: number, text: Edit["text"]): void {
     this.#add(at, at, text, heads)
   }
 
-  close(at: number, text: string): number {
+  close(at: number, text: Edit["text"]): number {
     return this.#add(at, at, text, closes)
   }
 
@@ -93,7 +94,7 @@ export class Edits {
     if (start < end) this.replace(start, end, first + blanksFor(this.source.slice(start + first.length, end)))
   }
 
-  #add(start: number, end: number, text: string, rank: number, pinsNext = false): number {
+  #add(start: number, end: number, text: Edit["text"], rank: number, pinsNext = false): number {
     const serial = this.#serial++
     this.#edits.push({ start, end, text, rank, serial, pinsNext })
     this.#isSorted = false
@@ -187,7 +188,8 @@ export class Edits {
       )
         continue
       copy(at, edit.start)
-      into.insert(edit.text, edit.start)
+      if (typeof edit.text === "string") into.insert(edit.text, edit.start)
+      else edit.text(into)
       at = edit.end
       if (edit.pinsNext) pin = edit.start
     }

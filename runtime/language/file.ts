@@ -8,10 +8,14 @@ import { parseSync, visitorKeys } from "oxc-parser"
 import { transformSync } from "oxc-transform"
 import { Edits, Output } from "./edits.ts"
 import { exportName } from "./imports.ts"
+import { firstJsx, plainJsx } from "./jsx.ts"
+import { jsxIsOff, type Jsx } from "./jsx-option.ts"
 import { decodeMap } from "./lower.ts"
 import { invalid, type InvalidSource, type Node, type Program } from "./parse.ts"
 import { LineTable, Segments, type Position } from "./positions.ts"
 import { analyse } from "./scope.ts"
+import { editSessionNames, sessionSpecifier } from "./session-names.ts"
+import type { SessionUse } from "./session-names.ts"
 
 /** Where the text of a file asks the linker for `import()`: of a module by its `import.meta`, of a CommonJS file by a parameter. */
 export const importHook = "$$_import"
@@ -42,19 +46,73 @@ export interface FileText {
   /** Names that only types bear. */
   readonly types: ReadonlySet<string>
   readonly isAsync: boolean
+  /** What it has of the session that loads it. */
+  readonly session: SessionUse | undefined
 }
 
 export interface FileOptions {
   readonly isTypeScript: boolean
   /** `detect`: whatever its syntax says. */
   readonly format: "module" | "commonjs" | "detect"
+  /** It may hold JSX, and what that is turned into; `off` where the session has none. */
+  readonly jsx?: Jsx | "off" | undefined
 }
 
 const noRequests: readonly FileRequest[] = []
 const noNames: ReadonlySet<string> = new Set()
 
 /** Compiles the text of a file; what does not parse comes back as it does for a submission. */
-export function compileFile(source: string, { isTypeScript, format }: FileOptions): FileText | InvalidSource {
+export function compileFile(source: string, options: FileOptions): FileText | InvalidSource {
+  return options.jsx === undefined ? compilePlain(source, options) : compileJsx(source, options, options.jsx)
+}
+
+/** A file with JSX is compiled as the text without it; its positions go the same way back. */
+function compileJsx(source: string, options: FileOptions, jsx: Jsx | "off"): FileText | InvalidSource {
+  const { isTypeScript, format } = options
+  const text = source.replace(/^\uFEFF/, " ").replace(/^#!/, "//")
+  const lang = isTypeScript ? "tsx" : "jsx"
+  const sourceType = format === "detect" && !isTypeScript ? "unambiguous" : format === "commonjs" ? format : "module"
+  const result = parseSync(`file.${lang}`, text, { lang, sourceType })
+  if (result.errors.length > 0) return invalid(source, problemsOf(result))
+  if (jsx === "off") {
+    const element = firstJsx(result.program)
+    if (element === undefined) return compilePlain(source, options)
+    return invalid(source, [{ message: jsxIsOff, start: element.start, end: element.start + 1 }])
+  }
+  const isModule = format === "module" || (format === "detect" && isModuleText(result))
+  const plain = plainJsx(text, result.program, jsx, isModule ? "import" : "require")
+  if (plain === undefined) return compilePlain(source, options)
+  const inner = compilePlain(plain.text, { isTypeScript, format: isModule ? "module" : "commonjs" })
+  if (!inner.valid) {
+    return invalid(
+      source,
+      inner.errors.map(({ message, span }) => ({
+        message,
+        start: plain.original(span.start),
+        end: plain.original(span.end),
+      })),
+    )
+  }
+  const [plainLines, sourceLines] = [new LineTable(plain.text), new LineTable(source)]
+  const back = <P extends Position>(place: P): P => {
+    const offset = plainLines.offset(place.line, place.column)
+    return offset === undefined ? place : { ...place, ...sourceLines.position(plain.original(offset)) }
+  }
+  return {
+    ...inner,
+    requests: inner.requests.map(back),
+    map(line, column) {
+      const place = inner.map(line, column)
+      return place === undefined ? undefined : back(place)
+    },
+  }
+}
+
+function problemsOf({ errors }: Parsed): { message: string; start: number; end: number }[] {
+  return errors.slice(0, 5).map(({ message, labels }) => ({ message, ...placeOf(labels[0]) }))
+}
+
+function compilePlain(source: string, { isTypeScript, format }: FileOptions): FileText | InvalidSource {
   // A comment of the same length: lines and columns stay.
   const text = source.replace(/^\uFEFF/, " ").replace(/^#!/, "//")
   if (!isTypeScript && format !== "module") {
@@ -75,10 +133,7 @@ export function compileFile(source: string, { isTypeScript, format }: FileOption
     }
   }
   if (result.errors.length > 0) {
-    return invalid(
-      source,
-      result.errors.slice(0, 5).map(({ message, labels }) => ({ message, ...placeOf(labels[0]) })),
-    )
+    return invalid(source, problemsOf(result))
   }
   if (isTypeScript) return compileTypeScript(source, text, result.program, isModule)
   return assemble(text, new Edits(text), result, isModule, (offset) => offset, noNames)
@@ -112,6 +167,7 @@ function plainCommonJs(code: string): FileText {
     stars: [],
     types: noNames,
     isAsync: false,
+    session: undefined,
   }
 }
 
@@ -219,7 +275,12 @@ function assemble(
   original: (offset: number) => number,
   types: ReadonlySet<string>,
   source = text,
-): FileText {
+): FileText | InvalidSource {
+  const session = isModule && text.includes(sessionSpecifier) ? editSessionNames(parsed.program, edits) : undefined
+  if (session !== undefined && "message" in session) {
+    const { message, start, end } = session
+    return invalid(source, [{ message, start: original(start), end: original(end) }])
+  }
   for (const { start } of parsed.module.dynamicImports) {
     const hook = isModule ? `import.meta.${importHook}` : importHook
     edits.replace(start, start + "import".length, hook)
@@ -247,6 +308,7 @@ function assemble(
     map,
     types,
     isAsync,
+    session,
     ...exportsOf(program, lines, original),
   }
 }
@@ -269,6 +331,8 @@ function exportsOf(
   // Imports first, since an export may stand before what it gives on.
   for (const node of program.body) {
     if (node.type === "ImportDeclaration") {
+      // The session is no file.
+      if (node.source.value === sessionSpecifier) continue
       const request = ask(node)
       for (const specifier of node.specifiers) {
         let name = "*"

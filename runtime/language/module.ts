@@ -37,8 +37,13 @@ export interface Module {
 /** Names mean nothing yet: which of them are definitions is the candidate's business. */
 const noNames: NameTable = { kind: () => undefined, isRealmGlobal: () => false }
 
-export function splitModule(source: string, firstLine = 1): Module | InvalidSource {
-  const prepared = prepare(source)
+/** `names` says which JSX there is, and what its runtime has imported already. */
+export function splitModule(
+  source: string,
+  firstLine = 1,
+  names: Pick<NameTable, "jsx" | "kind"> = noNames,
+): Module | InvalidSource {
+  const prepared = prepare(source, names.jsx, (name) => names.kind(name) === "import")
   if (!prepared.valid) return invalid(source, prepared.errors, firstLine)
   const patterns = constPatterns(prepared.written, prepared.shift)
   if (patterns.length > 0) return invalid(source, patterns, firstLine)
@@ -46,7 +51,11 @@ export function splitModule(source: string, firstLine = 1): Module | InvalidSour
   const locate = (offset: number) => ({ filename: "", ...lines.position(offset) })
   const { program, written, shift, analysis, special } = prepared
   const code = new Map(
-    findDefinitions(program, analysis, special, () => true).candidates.map((it) => [it.name, it.readsWhenMade]),
+    // Which of the names are code is found by the candidate, whatever the order of the text.
+    findDefinitions(program, analysis, special, () => true, false, true).candidates.map((it) => [
+      it.name,
+      it.readsWhenMade,
+    ]),
   )
   const { definitions } = new Assembly(source, prepared, noNames, "module", locate, new Set(), true).unit()
   tellTexts(definitions, source, prepared, (offset) => lines.position(offset))
@@ -69,7 +78,10 @@ export function splitModule(source: string, firstLine = 1): Module | InvalidSour
     if (isType(before.kind)) before.kind = kind
   }
   const declarations = [...byKey.values()]
-  return { valid: true, declarations, statements: remaining(source, written, shift) }
+  const statements = remaining(source, written, shift)
+  const added = prepared.jsxImports
+  // Imports are made first wherever they stand, and behind the others they move nothing.
+  return { valid: true, declarations, statements: added === "" ? statements : `${statements ?? ""}\n;${added}` }
 }
 
 /** One initialiser for several names is no declaration of any of them: which of them would a redefinition, a wrapper or a removal be about? */

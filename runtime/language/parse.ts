@@ -4,6 +4,8 @@
 // there is no tree. An input that starts with `{` and is no block is read as an object literal, as every console does: `{ a: 1 }` and
 // `{}` show an object, `{ let p = 1; p }` stays a block.
 import { parseSync, visitorKeys, type Node, type Program } from "oxc-parser"
+import { firstJsx } from "./jsx.ts"
+import { jsxIsOff } from "./jsx-option.ts"
 import { LineTable, type Span } from "./positions.ts"
 
 export type {
@@ -40,22 +42,27 @@ export interface ParsedSource {
 }
 
 const options = { lang: "ts", sourceType: "module", showSemanticErrors: true } as const
+const jsxOptions = { ...options, lang: "tsx" } as const
 
 /** Levels of brackets, and operators in one chain: the parser descends a level for each and dies, with its process, of too many. */
 const nestingMax = 1_000
 const chainMax = 5_000
 
 /** Where a text is too deep to be parsed safely; counted roughly, with strings, templates' text and comments left out. */
-function tooDeepAt(source: string): number | undefined {
+function tooDeepAt(source: string, isJsx: boolean): number | undefined {
   if (source.length < nestingMax) return undefined
   let depth = 0
   let chain = 0
   // A line that begins with an operand after one that ended with an operand is another statement.
   let hasOperand = false
   let isNewLine = false
-  for (const { 0: token, index } of source.matchAll(tokenPattern)) {
+  for (const { 0: token, index } of source.matchAll(isJsx ? jsxTokenPattern : tokenPattern)) {
     const kind =
-      token === "\n" ? "line" : (kinds[token] ?? (token.startsWith("/") && token.length > 1 ? "comment" : "operand"))
+      token === "\n"
+        ? "line"
+        : /^[</].*>$/s.test(token)
+          ? "end"
+          : (kinds[token] ?? (token.startsWith("/") && token.length > 1 ? "comment" : "operand"))
     if (kind === "line") isNewLine ||= hasOperand
     else if (kind === "comment") continue
     else if (kind === "operator") {
@@ -83,27 +90,35 @@ const kinds: Readonly<Record<string, "open" | "close" | "end" | "operator">> = O
 const tokenPattern =
   /"(?:[^"\\\n]|\\[^])*"|'(?:[^'\\\n]|\\[^])*'|`(?:[^`\\]|\\[^])*`|\/\/[^\n]*|\/\*[^]*?\*\/|[\w$\u0080-\uffff]+|\n|[()[\]{};,]|[-+*/%&|^<>=!?:~.]/g
 
+/** The end of an element ends what it stands in a chain with. */
+const jsxTokenPattern = new RegExp(`<\\s*/[\\w$.:-]*\\s*>|/\\s*>|${tokenPattern.source}`, "g")
+
+/** With `isJsx` angle brackets are elements, and no assertions of types. */
 export function parse(
   given: string,
+  isJsx = false,
 ): ParsedSource | { valid: false; errors: { message: string; start: number; end: number }[] } {
   // A first line for the shell is a comment; as one of the same length nothing moves.
   const source = given.startsWith("#!") ? `//${given.slice(2)}` : given
-  const tooDeep = tooDeepAt(source)
+  const how = isJsx ? jsxOptions : options
+  const tooDeep = isJsx ? (tagsTooDeepAt(source) ?? tooDeepAt(source, true)) : tooDeepAt(source, false)
   if (tooDeep !== undefined) {
     const message = `The source is nested or chained too deeply (more than ${nestingMax} levels or ${chainMax} operators)`
     return { valid: false, errors: [{ message, start: tooDeep, end: tooDeep + 1 }] }
   }
-  const result = parseSync("submission.ts", source, options)
+  const result = parseSync("submission.ts", source, how)
   const found = result.errors.length === 0 ? result.errors : withoutThoseOfTypes(result.errors, result.program)
   const failed = found.length > 0
   if (startsWithBrace.test(source) && (failed || isObjectLike(result.program))) {
     const text = `(${source.replace(/;\s*$/, (tail) => tail.replace(";", " "))}\n)`
-    const literal = parseSync("submission.ts", text, options)
+    const literal = parseSync("submission.ts", text, how)
     if (literal.errors.length === 0 && isOneObject(literal.program)) {
       return { valid: true, program: literal.program, text, shift: 1 }
     }
   }
   if (!failed) return { valid: true, program: result.program, text: source, shift: 0 }
+  const element = isJsx ? undefined : jsxIn(source)
+  if (element !== undefined) return { valid: false, errors: [{ message: jsxIsOff, ...element }] }
   const errors = found.slice(0, errorsMax).map(({ message, labels }) => {
     // The first label is where it went wrong; only of two declarations the second one is.
     const label = labels.find((each) => each.message === "It can not be redeclared here") ??
@@ -111,6 +126,31 @@ export function parse(
     return { message, start: label.start, end: label.end }
   })
   return { valid: false, errors }
+}
+
+/** The first element of a text that would parse with JSX. */
+function jsxIn(source: string): { start: number; end: number } | undefined {
+  if (!jsxEnd.test(source) || tagsTooDeepAt(source) !== undefined) return undefined
+  const { errors, program } = parseSync("submission.tsx", source, jsxOptions)
+  const found = errors.length > 0 ? undefined : firstJsx(program)
+  if (found === undefined) return undefined
+  const { start, end } = found.type === "JSXElement" ? found.openingElement : found
+  return { start, end }
+}
+
+const jsxEnd = /\/\s*>|<\s*\//
+/** Behind an operand it is a comparison or has types in it; or a text is in front, and the operators of a chain are counted. */
+const tag = /<\s*\/|\/\s*>|(?<![\w$)\]])<(?=[\w$>])/g
+const tagsMax = 1_000
+
+/** Where elements are nested too deeply to be parsed safely. */
+function tagsTooDeepAt(source: string): number | undefined {
+  let depth = 0
+  for (const { 0: token, index } of source.matchAll(tag)) {
+    if (token.includes("/")) depth = Math.max(0, depth - 1)
+    else if (++depth > tagsMax) return index
+  }
+  return undefined
 }
 
 type OxcError = ReturnType<typeof parseSync>["errors"][number]

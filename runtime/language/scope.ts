@@ -96,6 +96,8 @@ export interface ClassSite {
   /** Where its body begins. */
   at: number
   site: FunctionSite
+  /** The scope of its name. */
+  scope: Scope | undefined
   /** The expression behind `extends`. */
   heritage: { start: number; end: number } | undefined
   /** Computed keys whose values have to be kept. */
@@ -120,6 +122,20 @@ export interface ClassSite {
   publicFields: { name: string; start: number; end: number; isFillable: boolean }[]
   /** Initialisers of instance fields, and defaults of the constructor's parameters; `name` is the one that an anonymous function or class takes from its field. */
   fields: { start: number; end: number; name: string | undefined }[]
+}
+
+/** What gives the private names and each `super` inside it their meaning: a class, or an object literal with methods. */
+export interface Home {
+  /** The scope of the class's name; for a literal one that holds nothing. */
+  scope: Scope
+  /** The class; a literal has none. */
+  site: FunctionSite | undefined
+  /** The literal's text. */
+  literal: { start: number; end: number } | undefined
+  /** An activation of the scope around it makes one at most. */
+  isSingle: boolean
+  /** A function inside uses private names of it. */
+  usesPrivates: boolean
 }
 
 /** How a function stands in its text; "field" and "static" are code of a class body that runs as a function of its own. */
@@ -153,7 +169,7 @@ export class FunctionSite {
   name: string | undefined = undefined
   /** A property key as its text, and whether it can be written after a dot. */
   isNamed = false
-  /** It holds a construct that only its own place in the text can give it: `super`, an outer private name, `arguments` of another. */
+  /** It holds a construct that only its own place in the text can give it: `super()`, `new.target` or `arguments` of another. */
   isBound: boolean
   /** The object literal that an accessor is part of, and whether it is the getter. */
   object: { start: number; end: number } | undefined = undefined
@@ -162,6 +178,14 @@ export class FunctionSite {
   target: Reference | undefined = undefined
   /** For a class: the rest of what its text has. */
   made: ClassSite | undefined = undefined
+  /** The class or literal that it is a member of. */
+  home: Home | undefined = undefined
+  /** A static member of a class. */
+  isStatic = false
+  /** `super`, in it or in an arrow inside, asks its home. */
+  usesSuper = false
+  /** Those around it that its text needs. */
+  homes: Set<Home> | undefined = undefined
 
   constructor(
     form: FunctionForm,
@@ -197,7 +221,7 @@ export type ScopePlace =
   | { how: "arrow"; at: number; end: number }
   | { how: "statement"; at: number; end: number }
 
-type Kind = "module" | "function" | "block" | "class" | "switch"
+type Kind = "module" | "function" | "block" | "class" | "object" | "switch"
 
 export class Scope {
   readonly parent: Scope | undefined
@@ -288,8 +312,8 @@ class Walk {
   /** The names that anonymous functions take from where they stand. */
   readonly #given = new Map<Node, { name: string; target: Reference | undefined }>()
   /** The classes around, with their private names. */
-  readonly #classes: { names: ReadonlySet<string>; site: FunctionSite }[] = []
-  /** Above 0 in the head of a loop: what stands there is evaluated again without a new activation. */
+  readonly #classes: { names: ReadonlySet<string>; home: Home }[] = []
+  /** Above 0 in the head of a loop, and in a body that is no block: what stands there is evaluated again without a new activation. */
   #repeated = 0
   /** The scope that `var` declares in. */
   #varScope = this.#scope
@@ -369,8 +393,32 @@ class Walk {
   }
 
   #private(name: string): void {
-    const declaring = this.#classes.findLast(({ names }) => names.has(name))
-    this.#bind(this.#fn, declaring?.site)
+    const home = this.#classes.findLast(({ names }) => names.has(name))?.home
+    if (home !== undefined) home.usesPrivates = true
+    this.#need(home, home?.site)
+  }
+
+  /** `super`, but not a call of it. */
+  #super(): void {
+    const owner = this.#owner()
+    if (owner?.home === undefined) return this.#bind(this.#fn, owner?.outer)
+    owner.usesSuper = true
+    this.#this()
+    this.#need(owner.home, owner.home.site ?? owner.outer)
+  }
+
+  /** Functions from the one at hand up to another can only be made inside of a home. */
+  #need(home: Home | undefined, to: FunctionSite | undefined): void {
+    let fn = this.#fn
+    while (fn !== undefined && fn !== to) fn = fn.outer
+    // A computed key of the class itself is outside of it.
+    if (home === undefined || fn !== to) return this.#bind(this.#fn, to)
+    for (fn = this.#fn; fn !== undefined && fn !== to; fn = fn.outer) (fn.homes ??= new Set()).add(home)
+  }
+
+  #home(scope: Scope, site: FunctionSite | undefined, literal: Node | undefined): Home {
+    const isSingle = this.#placeless === 0 && this.#repeated === 0
+    return { scope, site, literal, isSingle, usesPrivates: false }
   }
 
   #refer(name: string, start: number, end: number, reads: boolean, writes: boolean): Reference {
@@ -475,12 +523,13 @@ class Walk {
       case "WhileStatement":
         this.#repeated += 1
         this.#expression(node.test)
-        this.#repeated -= 1
+        // A block is an activation of its own, anything else is not.
         this.#body(node.body)
+        this.#repeated -= 1
         break
       case "DoWhileStatement":
-        this.#body(node.body)
         this.#repeated += 1
+        this.#body(node.body)
         this.#expression(node.test)
         this.#repeated -= 1
         break
@@ -550,7 +599,10 @@ class Walk {
 
   #block(node: Extract<Node, { type: "BlockStatement" }>): Scope {
     const scope = this.#open("block", node.start, { how: "block", at: node.start + 1, end: node.end - 1 })
+    const repeated = this.#repeated
+    this.#repeated = 0
     this.#list(node.body)
+    this.#repeated = repeated
     this.#close()
     return scope
   }
@@ -558,6 +610,8 @@ class Walk {
   /** A turn of a loop has variables of its own: those of its head too are reached from the beginning of its body. */
   #loopBody(node: Node): void {
     const head = this.#scope
+    const repeated = this.#repeated
+    this.#repeated = 0
     if (node.type === "BlockStatement") {
       const scope = this.#open("block", node.start, { how: "block", at: node.start + 1, end: node.end - 1 })
       head.into = scope
@@ -566,6 +620,7 @@ class Walk {
       head.into = this.#open("block", node.start, { how: "statement", at: node.start, end: node.end })
       this.#body(node)
     }
+    this.#repeated = repeated
     this.#close()
   }
 
@@ -791,7 +846,7 @@ class Walk {
         this.#this()
         break
       case "Super":
-        this.#bind(this.#fn, this.#owner()?.outer)
+        this.#super()
         break
       case "PrivateIdentifier":
         this.#private(node.name)
@@ -802,7 +857,8 @@ class Walk {
         else if (node.property.type === "PrivateIdentifier") this.#private(node.property.name)
         break
       case "CallExpression":
-        this.#callee(node.callee)
+        if (node.callee.type === "Super") this.#bind(this.#fn, this.#owner()?.outer)
+        else this.#callee(node.callee)
         eraseTypeArguments(this.#edits, node.typeArguments)
         for (const argument of node.arguments) this.#expression(argument)
         break
@@ -833,7 +889,7 @@ class Walk {
         this.#expression(node.right)
         break
       case "ObjectExpression":
-        for (const property of node.properties) this.#property(property, node)
+        this.#object(node)
         break
       case "FunctionExpression":
       case "ArrowFunctionExpression":
@@ -938,27 +994,51 @@ class Walk {
     } else this.#expression(node)
   }
 
-  #property(node: Node, object: Node): void {
+  #object(node: Extract<Node, { type: "ObjectExpression" }>): void {
+    if (!node.properties.some((property) => property.type === "Property" && isMember(property))) {
+      for (const property of node.properties) this.#property(property, node, undefined)
+      return
+    }
+    const home = this.#home(this.#open("object", node.start), undefined, node)
+    const members: FunctionSite[] = []
+    for (const property of node.properties) {
+      const site = this.#property(property, node, home)
+      // What comes later may take the place of a method that is known by its key.
+      const replaced = property.type !== "Property" || property.computed ? undefined : (keyName(property.key) ?? "")
+      const isAccessor = property.type === "Property" && (property.kind === "get" || property.kind === "set")
+      for (const member of members) {
+        const mayBeReplaced =
+          member.form === "method"
+            ? member.usesSuper && (replaced === undefined || replaced === member.name)
+            : isAccessor && replaced === undefined
+        if (mayBeReplaced) member.isBound = true
+      }
+      if (site !== undefined) members.push(site)
+    }
+    this.#close()
+  }
+
+  #property(node: Node, object: Node, home: Home | undefined): FunctionSite | undefined {
     if (node.type !== "Property") {
       this.#expression(node)
-      return
+      return undefined
     }
     if (node.computed) this.#expression(node.key)
     const { value } = node
     if (node.shorthand && value.type === "Identifier") {
       this.#refer(value.name, value.start, value.end, true, false).isShorthand = true
-      return
+      return undefined
     }
     const key = node.computed && node.key.type !== "Literal" ? undefined : keyName(node.key)
-    if (value.type === "FunctionExpression" && (node.method || node.kind !== "init")) {
+    if (value.type === "FunctionExpression" && isMember(node)) {
       // A method's `__proto__` is a property, what we would write for it is not; and a computed key is not known before it runs.
       const isBound = key === undefined || key === "__proto__"
-      const site = this.#function(value, node.method ? "method" : "accessor", node)
+      const site = this.#function(value, node.method ? "method" : "accessor", node, home)
       site.name = key
       site.isBound ||= isBound
       site.object = object
       site.isGetter = node.kind === "get"
-      return
+      return site
     }
     if (isAnonymousFunction(value)) {
       if (key === undefined) this.#placeless += 1
@@ -966,11 +1046,18 @@ class Walk {
       this.#expression(value)
       if (key === undefined) this.#placeless -= 1
     } else this.#expression(value)
+    return undefined
   }
 
   // Functions and classes
 
-  #function(node: FunctionNode, form: FunctionForm = "expression", range: Node = node): FunctionSite {
+  #function(
+    node: FunctionNode,
+    form: FunctionForm = "expression",
+    range: Node = node,
+    home?: Home,
+    isStatic = false,
+  ): FunctionSite {
     eraseFunction(this.#edits, node)
     const outerFunction = this.#fn
     const isArrow = node.type === "ArrowFunctionExpression"
@@ -986,6 +1073,8 @@ class Walk {
       outerFunction,
       this.#statement,
     )
+    site.home = home
+    site.isStatic = isStatic
     const given = this.#given.get(node)
     if (given !== undefined) {
       site.name = given.name
@@ -1004,9 +1093,11 @@ class Walk {
     this.#opening = -1
     this.#varScope = this.#scope
     const outerPlaceless = this.#placeless
+    const outerRepeated = this.#repeated
     this.#placeless += 1
     for (const parameter of node.params) this.#parameter(parameter)
     this.#placeless = outerPlaceless
+    this.#repeated = 0
     if (node.body !== null) {
       const { body } = node
       const isBlock = body.type === "BlockStatement"
@@ -1022,6 +1113,7 @@ class Walk {
       if (isArrow && isBlock) this.#endArrow(node.end)
     }
     this.#functionDepth -= 1
+    this.#repeated = outerRepeated
     this.#varScope = outerVars
     this.#opening = outerOpening
     this.#close()
@@ -1061,23 +1153,24 @@ class Walk {
     this.#result.functions.push(site)
     this.#result.classes.push(made)
     this.#fn = site
-    this.#open("class", node.start)
+    made.scope = this.#open("class", node.start)
+    const home = this.#home(made.scope, site, undefined)
     if (node.id !== null) this.#scope.declareConstant(node.id.name)
     this.#fn = outer
     this.#placeless += 1
     if (node.superClass !== null) this.#expression(node.superClass)
     this.#placeless -= 1
-    this.#classes.push({ names: privateNamesOf(node), site })
+    this.#classes.push({ names: privateNamesOf(node), home })
     const repeated = this.#repeated
     this.#repeated = 0
-    for (const member of node.body.body) this.#member(member, site)
+    for (const member of node.body.body) this.#member(member, site, home)
     this.#repeated = repeated
     this.#classes.pop()
     this.#close()
     this.#fn = outer
   }
 
-  #member(node: Node, site: FunctionSite): void {
+  #member(node: Node, site: FunctionSite, home: Home): void {
     this.#decorators(node)
     const outerEnd = this.#statementEnd
     this.#statementEnd = node.end
@@ -1088,7 +1181,7 @@ class Walk {
     this.#fn = site
     if (node.type === "StaticBlock") {
       const at = this.#edits.source.indexOf("{", node.start + "static".length) + 1
-      this.#inner(node, "static", { how: "block", at, end: node.end - 1 }, () => {
+      this.#inner(node, "static", { how: "block", at, end: node.end - 1 }, home, true, () => {
         this.#varScope = this.#scope
         this.#list(node.body)
       })
@@ -1109,11 +1202,11 @@ class Walk {
       const { value } = node
       if (value !== null) {
         if (node.type === "MethodDefinition") {
-          if (value.type === "FunctionExpression") this.#function(value, "member")
+          if (value.type === "FunctionExpression") this.#function(value, "member", value, home, node.static)
           else this.#expression(value)
         } else {
           const key = node.computed ? undefined : keyName(node.key)
-          this.#inner(value, "field", undefined, () => {
+          this.#inner(value, "field", undefined, home, node.static, () => {
             if (isAnonymousFunction(value)) {
               if (key === undefined) this.#placeless += 1
               else this.#given.set(bareValue(value), { name: key, target: undefined })
@@ -1128,9 +1221,18 @@ class Walk {
   }
 
   /** Code of a class body that runs as a function of its own. */
-  #inner(node: Node, form: "field" | "static", place: ScopePlace | undefined, walk: () => void): void {
+  #inner(
+    node: Node,
+    form: "field" | "static",
+    place: ScopePlace | undefined,
+    home: Home,
+    isStatic: boolean,
+    walk: () => void,
+  ): void {
     const kind = { isArrow: false, canSuspend: false, isBound: true }
     const site = new FunctionSite(form, node, kind, this.#scope, this.#fn, this.#statement)
+    site.home = home
+    site.isStatic = isStatic
     const outer = this.#fn
     this.#fn = site
     site.body = this.#open("function", node.start, place)
@@ -1143,6 +1245,11 @@ class Walk {
     this.#close()
     this.#fn = outer
   }
+}
+
+/** A method or an accessor of an object literal. */
+function isMember(property: Extract<Node, { type: "Property" }>): boolean {
+  return property.method || property.kind !== "init"
 }
 
 function privateNamesOf(node: Class): ReadonlySet<string> {
@@ -1158,6 +1265,7 @@ function classSiteOf(node: Class, owner: FunctionSite): ClassSite {
   const site: ClassSite = {
     at: node.body.start + 1,
     site: owner,
+    scope: undefined,
     heritage: superClass === null ? undefined : { start: superClass.start, end: superClass.end },
     keys: [],
     statics: [],

@@ -13,6 +13,7 @@
 import type { Edits } from "./edits.ts"
 import type { Candidate } from "./definition.ts"
 import { insertMark } from "./closures.ts"
+import type { Jsx } from "./jsx-option.ts"
 import type { Analysis, Reference, VariableSite } from "./scope.ts"
 
 export type NameKind = "local" | "readonly" | "definition" | "import"
@@ -24,6 +25,8 @@ export interface NameTable {
   isRealmGlobal(name: string): boolean
   /** Whether a function may hold the name's cell. Without an answer no local is promoted. */
   isCaptured?(name: string): boolean
+  /** What JSX is turned into; without it there is none. */
+  readonly jsx?: Jsx | undefined
   /** What a definition depends on, by name: a definition that is declared again may not receive as a parameter what needs itself. */
   dependencies?(name: string): readonly string[] | undefined
 }
@@ -135,27 +138,22 @@ export class Transform {
   #inDefinition(candidate: Candidate, reference: Reference): void {
     const { name } = reference
     this.mentions.add(name)
+    // Whatever it is now: a change may make a definition of it.
+    this.definitionReads.get(candidate)!.add(name)
     const own = this.#plan.own.get(name)
     // Data is not made again when an eval declares a name anew: functions in it have to find what the name is then.
     const isLasting = this.#plan.data.has(candidate.name) && reference.isCaptured && own !== candidate
     if (own !== undefined) {
-      this.definitionReads.get(candidate)!.add(name)
       if (!reference.writes && !isLasting && this.passes(candidate, own)) {
         if (reference.isCaptured) this.definitionRoots.get(candidate)!.add(name)
         return
       }
     } else if (!this.#analysis.declared.has(name) && this.#names.kind(name) === "definition") {
-      this.definitionReads.get(candidate)!.add(name)
       if (!reference.writes && !isLasting && !this.#needsOwn(name)) {
         if (reference.isCaptured) this.definitionRoots.get(candidate)!.add(name)
         return
       }
-    } else if (!reference.writes && this.isSelf(name)) {
-      this.definitionReads.get(candidate)!.add(name)
-      return
-    } else if (!this.#analysis.declared.has(name) && this.#names.kind(name) === undefined) {
-      this.definitionReads.get(candidate)!.add(name)
-    }
+    } else if (!reference.writes && this.isSelf(name)) return
     this.definitionCells.get(candidate)!.add(name)
     this.captures.add(name)
     this.#cell(reference)

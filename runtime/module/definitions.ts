@@ -113,10 +113,11 @@ export class Definitions {
       const now = this.#records.get(key)
       if (hasSameTexts(before, now)) continue
       undo.push([key, before])
-      if (before?.source !== now?.source) {
+      if (before?.source !== now?.source || filesOf(before) !== filesOf(now)) {
         const change: RevisionChange = { op: now === undefined ? "remove" : "set", key, kind: (now ?? before)!.kind }
         if (now !== undefined) change.source = now.source
         if (before !== undefined) change.previousSource = before.source
+        if (now?.files !== undefined) change.files = now.files
         changes.push(change)
       }
       changes.push(...wrapperChanges(key, before?.wrappers ?? [], now?.wrappers ?? []))
@@ -132,17 +133,28 @@ export class Definitions {
 }
 
 /** What the digest of the set knows of one. */
-export function memberOf({ name, digest, wrappers = [] }: DefinitionRecord): string {
-  return [name, digest, ...wrappers.flatMap((wrapper) => [wrapper.key, wrapper.digest])].join("\n")
+export function memberOf({ name, digest, wrappers = [], files = [] }: DefinitionRecord): string {
+  return [
+    name,
+    digest,
+    ...wrappers.flatMap((wrapper) => [wrapper.key, wrapper.digest]),
+    ...files.flatMap((file) => [file.name, file.digest]),
+  ].join("\n")
 }
 
-/** Whether two records have the same texts. */
+/** The files of an import as one text. */
+function filesOf(record: DefinitionRecord | undefined): string {
+  return (record?.files ?? []).map(({ name, digest }) => `${name}\n${digest}\n`).join("")
+}
+
+/** Whether two records have the same texts, those of imported files included. */
 export function hasSameTexts(a: DefinitionRecord | undefined, b: DefinitionRecord | undefined): boolean {
   if (a === undefined || b === undefined) return a === b
   const textsOf = ({ source, wrappers = [] }: DefinitionRecord): string[] => [
     source,
     ...wrappers.flatMap((wrapper) => [wrapper.key, wrapper.source]),
   ]
+  if (filesOf(a) !== filesOf(b)) return false
   const [those, these] = [textsOf(a), textsOf(b)]
   return those.length === these.length && those.every((text, index) => text === these[index])
 }

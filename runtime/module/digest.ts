@@ -61,6 +61,28 @@ export function differentPreludes(wanted: readonly PreludeDigest[], there: reado
   return isReordered ? ["the preludes are loaded in another order"] : different
 }
 
+/** A file that an import leads to, by what it is called there. */
+export interface FileDigest {
+  readonly name: string
+  readonly digest: string
+}
+
+/** In words, what the files of an import do not have in common with those that it leads to now. */
+export function differentFiles(
+  name: string,
+  wanted: readonly FileDigest[] = [],
+  there: readonly FileDigest[] = [],
+): string[] {
+  const known = new Map(there.map((file) => [file.name, file.digest]))
+  const different = wanted.flatMap((file) => {
+    if (!known.has(file.name)) return [`'${file.name}' of import '${name}' is not there`]
+    return known.get(file.name) === file.digest ? [] : [`'${file.name}' of import '${name}' is another text`]
+  })
+  const names = new Set(wanted.map((file) => file.name))
+  for (const file of there) if (!names.has(file.name)) different.push(`import '${name}' needs '${file.name}' besides`)
+  return different
+}
+
 export function textDigest(text: string): string {
   return createHash("sha256").update(text).digest("hex")
 }

@@ -9,6 +9,8 @@ export interface RevisionChange {
   kind: string
   source?: string
   previousSource?: string
+  /** Of an import: the files that it leads to, with the digests of their contents. Neither says where they lie. */
+  files?: { name: string; digest: string }[]
   /** Where it stands in the submission that brought it. */
   span?: { start: number; end: number; line: number; column: number }
   /** Its type as a declaration, where a checker has told it. */

@@ -183,6 +183,11 @@ export class Connection {
     this.#ownSession = session
   }
 
+  /** The client has closed it itself, and knows. */
+  forgetOwn(session: Session | undefined): void {
+    if (session !== undefined && session === this.#ownSession) this.#ownSession = undefined
+  }
+
   /** Throws `session_limit` when the client has its maximum of live sessions. */
   admitSession(): void {
     const { sessionsMax = Infinity } = this.#context
@@ -334,6 +339,7 @@ export class Connection {
       if (typeof id === "string" && session === undefined) {
         throw new NacreError("session_not_found", `There is no session '${id}'; open it with sessions/open.`)
       }
+      if (typeof id !== "string") this.#tellIfGone()
       if (session === undefined && needs === "opens") session = this.#ownSession = await this.#openOwn(nacre)
       if (session !== undefined) {
         this.admitProfile(session.profile)
@@ -353,6 +359,15 @@ export class Connection {
         return session
       },
     }
+  }
+
+  /** What the connection's own session held is gone when somebody else has closed it: that is told once, before it is opened anew. */
+  #tellIfGone(): void {
+    const gone = this.#ownSession
+    if (gone?.isClosed !== true) return
+    this.#ownSession = undefined
+    const message = `Session '${gone.id}' was closed, with all it held; the next request opens it anew.`
+    throw new NacreError("session_not_found", message)
   }
 
   #openOwn(nacre: Nacre): Promise<Session> {

@@ -96,6 +96,32 @@ const opening = {
     optional: true,
     doc: "Milliseconds after its last connection has ended in which another may use it, before it is closed; by default a session with an id stays.",
   },
+  jsx: {
+    fields: {
+      runtime: { oneOf: ["classic", "automatic"], optional: true, doc: "Default `classic`." },
+      factory: {
+        type: "string",
+        max: 256,
+        optional: true,
+        doc: "Of `classic`: what makes an element; default `React.createElement`.",
+      },
+      fragment: {
+        type: "string",
+        max: 256,
+        optional: true,
+        doc: "Of `classic`: what a fragment is; default `React.Fragment`.",
+      },
+      importSource: {
+        type: "string",
+        min: 1,
+        max: 256,
+        optional: true,
+        doc: "Of `automatic`: the package whose `jsx-runtime` makes elements; default `react`.",
+      },
+    },
+    optional: true,
+    doc: "Lets its code hold JSX, and says what that is turned into; without it JSX is refused.",
+  },
   principal: { type: "string", max: 256, optional: true, doc: "On whose behalf it runs; given to tools." },
   evalTimeoutMs: {
     ...milliseconds,
@@ -296,7 +322,14 @@ const table = {
 
   isComplete: method({
     doc: "Is a text a whole submission, the beginning of one, or neither? By syntax alone; answers while evals run.",
-    params: { code: { type: "string", max: 1024 * 1024, doc: "The text so far." } },
+    params: {
+      code: { type: "string", max: 1024 * 1024, doc: "The text so far." },
+      jsx: {
+        type: "boolean",
+        optional: true,
+        doc: "Whether it may hold JSX; by default as in the connection's own session.",
+      },
+    },
     result: {
       fields: {
         state: { oneOf: ["complete", "incomplete", "invalid"], doc: "What it is." },
@@ -307,10 +340,10 @@ const table = {
     },
     fails: [],
     needs: "nothing",
-    handle: async ({ code }) => {
+    handle: async ({ code, jsx }, { connection }) => {
       // The parser is native and takes a while to load: only for those who ask.
       const { completeness } = await import("../language/completeness.ts")
-      return completeness(code)
+      return completeness(code, jsx ?? connection.ownSession?.jsx !== undefined)
     },
   }),
 
@@ -496,6 +529,7 @@ const table = {
       const session = id === undefined ? connection.ownSession : nacre.session(id, connection.workspace)
       connection.admitProfile(session?.profile)
       await session?.close()
+      connection.forgetOwn(session)
       return { closed: session !== undefined }
     },
   }),
@@ -666,6 +700,7 @@ export function openOptions(given: FieldsOf<typeof opening>): OpenOptions {
   if (given.kind !== undefined) options.kind = given.kind
   if (given.profile !== undefined) options.profile = given.profile
   if (given.directory !== undefined) options.directory = given.directory
+  if (given.jsx !== undefined) options.jsx = given.jsx
   if (given.principal !== undefined) options.principal = given.principal
   if (given.check !== undefined) options.check = given.check
   if (given.graceMs !== undefined) options.graceMs = given.graceMs ?? Infinity

@@ -149,6 +149,11 @@ const diagnostic = {
   rendered: { type: "string", optional: true, doc: "For people: with its line and a caret." },
 } as const satisfies Fields
 
+const fileDigest = {
+  name: { type: "string", doc: "The specifier that leads to it; of a package its name." },
+  digest: { type: "string", doc: "Of its contents." },
+} as const satisfies Fields
+
 const revisionChange = {
   op: { oneOf: ["set", "remove", "wrap", "unwrap"], doc: "What was done." },
   key: { type: "string", doc: "The definition." },
@@ -156,6 +161,7 @@ const revisionChange = {
   kind: { type: "string", doc: "`function`, `class`, `const`, …; of a removed one, what it was." },
   source: { type: "string", optional: true, doc: "As it is now." },
   previousSource: { type: "string", optional: true, doc: "As it was." },
+  files: { list: { fields: fileDigest }, optional: true, doc: "Of an import: the files that it leads to." },
   span: { fields: span, optional: true, doc: "Where it stands in the submission." },
   scheme: { type: "string", optional: true, doc: "Its type, where a checker has told it." },
   previousScheme: { type: "string", optional: true, doc: "The type it had." },
@@ -223,7 +229,7 @@ export const committedOrRejected = {
   differs: {
     ...strings,
     optional: true,
-    doc: "Of `importRevision`: preludes that are not those of the export. The digests differ then.",
+    doc: "Of `restoreRevision` and `importRevision`: files and preludes that are not those of that revision. The digests differ then.",
   },
   diagnostics: {
     list: { fields: diagnostic },
@@ -293,6 +299,7 @@ export const exportedRevision = {
           },
           doc: "The innermost one first.",
         },
+        files: { list: { fields: fileDigest }, optional: true, doc: "Of an import: the files that it leads to." },
       },
     },
     doc: "Each definition with its wrappers.",

@@ -23,7 +23,8 @@ import type { EvalOptions, Shell } from "../shell/shell.ts"
 import type { CheckedSet, SessionChecks } from "./checks.ts"
 import type { Outcome } from "./outcome.ts"
 import { Definitions } from "../module/definitions.ts"
-import { differentPreludes, digestBeside, preludeDigests } from "../module/digest.ts"
+import { differentFiles, differentPreludes, digestBeside, preludeDigests } from "../module/digest.ts"
+import type { FileDigest } from "../module/digest.ts"
 import type {
   ChangeAnswer,
   ChangeRequest,
@@ -98,6 +99,8 @@ export interface ExportedDeclaration {
   column: number
   /** The innermost one first. */
   wrappers: { key: string; source: string }[]
+  /** Of an import: the files that it leads to, with the digests of their contents. They are not part of the export. */
+  files?: FileDigest[]
 }
 
 export interface Committed {
@@ -105,7 +108,7 @@ export interface Committed {
   revision: number
   /** Missing when the change says what was there already. */
   record?: RevisionRecord
-  /** Of `importRevision`: preludes that are not those of the export. The digests differ then. */
+  /** Of `restoreRevision` and `importRevision`: files and preludes that are not those of that revision. The digests differ then. */
   differs?: string[]
   /**
    * Of `restoreRevision` and `importRevision`: mistakes in the types of what is in force now that were not there before. They are no ground to reject
@@ -359,7 +362,8 @@ export class SessionChanges {
       const remove: string[] = []
       for (const [name, then] of differenceTo(state, restores)) {
         if (then === undefined) remove.push(name)
-        else declared.set(name, then)
+        // What its files were cannot be had back; `differs` says so.
+        else if (!isSameImport(definitions.get(name), then)) declared.set(name, then)
       }
       return buildCandidate(definitions, declared, remove, isLocal)
     }
@@ -400,7 +404,10 @@ export class SessionChanges {
     }
     const candidate = this.#build(open)
     if (isRejection(candidate)) return this.#rejected(candidate)
-    return this.#commit({ ...open, candidate }, "any")
+    const differs = Array.from(differenceTo(state, revision).values(), (then) =>
+      then === undefined ? [] : differencesOf(state.definitions.get(then.name), then),
+    ).flat()
+    return withDifferences(await this.#commit({ ...open, candidate }, "any"), differs)
   }
 
   /**
@@ -485,15 +492,12 @@ export class SessionChanges {
       if (then === undefined) set.delete(name)
       else set.set(then)
     }
-    const declarations = Array.from(set.values(), ({ name: key, kind, source, file, line, column, wrappers = [] }) => ({
-      key,
-      kind,
-      source,
-      file,
-      line,
-      column,
-      wrappers: wrappers.map((it) => ({ key: it.key, source: it.source })),
-    }))
+    const declarations = Array.from(set.values(), ({ name: key, wrappers = [], ...record }): ExportedDeclaration => {
+      const { kind, source, file, line, column, files } = record
+      const told = wrappers.map((it) => ({ key: it.key, source: it.source }))
+      const declaration = { key, kind, source, file, line, column, wrappers: told }
+      return files === undefined ? declaration : { ...declaration, files }
+    })
     const preludes = preludeDigests((state.preludes ?? this.#context.preludes()).list)
     const exported: ExportedRevision = {
       format: exportFormat,
@@ -503,15 +507,29 @@ export class SessionChanges {
     return preludes.length === 0 ? exported : { ...exported, preludes }
   }
 
-  /** Declares what was exported, each at its own place; a session without definitions then has the same digest. */
+  /**
+   * Declares what was exported, each at its own place; a session without definitions then has the same digest. `evaluate` runs what the session does
+   * not import yet, as an eval of its own.
+   */
   async import(
     exported: ExportedRevision,
     change: Pick<Change, "principal" | "reason">,
+    evaluate: (source: string) => Promise<Outcome>,
   ): Promise<Committed | Rejected> {
     checkExported(exported)
     checkChange(change)
     const { state } = this.#context
-    const source = exported.declarations.map((it) => it.source).join("\n")
+    const imports = exported.declarations.filter((it) => it.kind === "import")
+    const unmade = imports.filter((it) => state.definitions.get(it.key)?.source !== it.source)
+    if (unmade.length > 0) {
+      const { status, error } = await evaluate(unmade.map((it) => it.source).join("\n"))
+      if (status !== "ok") {
+        const why = error?.message ?? `the eval of them ended as ${status}`
+        const message = `What the export imports cannot be imported here: ${why}`
+        return this.#rejected({ kind: "threw", message, diagnostics: [], keys: unmade.map((it) => it.key) })
+      }
+    }
+    const source = exported.declarations.flatMap((it) => (it.kind === "import" ? [] : [it.source])).join("\n")
     const read = await this.#read({ source })
     if ("kind" in read) return this.#rejected(read)
     const places = new Map(exported.declarations.map((it) => [it.key, it]))
@@ -530,6 +548,12 @@ export class SessionChanges {
       declared.set(key, withWrappers({ ...record, file, line, column }, wrappers))
     }
     const set = new Definitions(declared)
+    const differs: string[] = []
+    for (const { key, files } of imports) {
+      const { files: there, ...record } = state.definitions.get(key)!
+      set.set(files === undefined ? record : { ...record, files })
+      differs.push(...differentFiles(key, files, there))
+    }
     const { preludes = [] } = exported
     if (read.statements !== undefined || digestBeside(set.digest, preludes) !== exported.digest) {
       const message = `The export does not have the digest that it says; it was changed, or is not whole.`
@@ -549,8 +573,8 @@ export class SessionChanges {
       candidate,
     }
     const done = await this.#commit(open, "none")
-    const differs = differentPreludes(preludes, preludeDigests(state.preludes?.list))
-    return done.status === "committed" && differs.length > 0 ? { ...done, differs } : done
+    differs.push(...differentPreludes(preludes, preludeDigests(state.preludes?.list)))
+    return withDifferences(done, differs)
   }
 
   /** Runs code as if a candidate were in force, on what the session holds now; nothing of it is kept. */
@@ -725,6 +749,19 @@ export function checkRevision(id: string, state: SessionState, revision: number)
   throw new NacreError("revision_not_found", message)
 }
 
+function withDifferences(done: Committed | Rejected, differs: string[]): Committed | Rejected {
+  return done.status === "committed" && differs.length > 0 ? { ...done, differs } : done
+}
+
+/** Whether two records are one import, whatever its files were. */
+function isSameImport(now: DefinitionRecord | undefined, then: DefinitionRecord): boolean {
+  return now?.kind === "import" && now.source === then.source
+}
+
+function differencesOf(now: DefinitionRecord | undefined, then: DefinitionRecord): string[] {
+  return isSameImport(now, then) ? differentFiles(then.name, then.files, now?.files) : []
+}
+
 /** What was in force once comes back. */
 function isReturn({ cause }: Open): boolean {
   return cause === "restore" || cause === "import"
@@ -772,6 +809,8 @@ function checkExported(exported: ExportedRevision): void {
         it !== null &&
         [it.key, it.kind, it.source, it.file].every(isText) &&
         [it.line, it.column].every(Number.isSafeInteger) &&
+        (it.files === undefined ||
+          (Array.isArray(it.files) && it.files.every((file) => isText(file?.name) && isText(file?.digest)))) &&
         Array.isArray(it.wrappers) &&
         it.wrappers.every((wrapper) => isText(wrapper?.key) && isText(wrapper?.source)),
     )

@@ -17,6 +17,7 @@ import type {
 import { decodeBindingForEmbedder } from "../wire/values/embedder.ts"
 import type { Definitions } from "../module/definitions.ts"
 import type { DefinitionRecord } from "../wire/schema.ts"
+import type { Jsx } from "../language/jsx-option.ts"
 import type { ErrorRecord, Outcome } from "./outcome.ts"
 import type { SessionState } from "./state.ts"
 import { typeOfValue } from "./value-types.ts"
@@ -28,6 +29,7 @@ export interface ChecksContext {
   readonly profile: string
   /** Where packages are looked up, for their types. */
   readonly directory: string
+  readonly jsx: Jsx | undefined
   /** Declarations of the session's tools. */
   readonly tools: string
   readonly state: () => SessionState
@@ -84,11 +86,16 @@ export class SessionChecks {
     // A local whose name is declared gives way to it.
     const place = this.#place("checks", "", new Set(changed.map(({ name }) => name)))
     const set = told.nextSet()
-    const texts = changed.map(({ name: key, source }) => ({ key, source }))
+    const texts = changed.map(textOf)
     const answer = await checker.check({ ...place, set, changed: texts, removed: [...removed], statements }, options)
     const found = answer.diagnostics.filter(isMistake)
     const records = new Map(changed.map((record) => [record.name, record]))
-    const diagnostics = found.map((it) => ({ ...it, record: recordAt(it.key, records, definitions) }))
+    const diagnostics = found.map((it) => {
+      const file = it.key === undefined ? undefined : told.files.get(it.key)
+      // It lies in no declaration.
+      if (file !== undefined) return { ...it, key: undefined, record: fileRecord(file) }
+      return { ...it, record: recordAt(it.key, records, definitions) }
+    })
     if (diagnostics.length === 0) {
       for (const { name, wrappers = [] } of wrapped) {
         for (const wrapper of wrappers) {
@@ -150,7 +157,7 @@ export class SessionChecks {
   }
 
   #place(purpose: "checks" | "assist", text: string, hidden: ReadonlySet<string> = noNames): Place {
-    const { state, globalNames, preludes, profile, directory, tools } = this.#context
+    const { state, globalNames, preludes, profile, directory, jsx, tools } = this.#context
     const { locals, definitions } = state()
     const used = purpose === "assist" ? new Set(text.match(/[\w$\u00aa-\uffff]+/g)) : undefined
     const told: LocalText[] = []
@@ -167,6 +174,7 @@ export class SessionChecks {
       preludes: preludes(),
       locals: told,
       directory,
+      jsx,
     })
   }
 }
@@ -220,6 +228,8 @@ class ToldSession {
   #definitions: ReadonlyMap<string, DefinitionRecord> = new Map()
   #count = 0
   #environmentText = ""
+  /** Imported files that are told with the definitions. */
+  files: ReadonlyMap<string, FileText> = new Map()
 
   constructor(context: ChecksContext, purpose: string) {
     this.#context = context
@@ -237,12 +247,16 @@ class ToldSession {
     const old = this.#placeAt(environment)
     const changed: DeclarationText[] = []
     for (const [name, record] of definitions) {
-      if (this.#definitions.get(name) !== record) changed.push({ key: name, source: record.source })
+      if (this.#definitions.get(name) !== record) changed.push(textOf(record))
     }
     const removed = [...this.#definitions.keys()].filter((name) => !definitions.has(name))
+    const files = filesOf(definitions.values())
+    for (const [key, file] of files) if (!this.files.has(key)) changed.push(textOfFile(file))
+    for (const key of this.files.keys()) if (!files.has(key)) removed.push(key)
     if (changed.length === 0 && removed.length === 0) return old
     this.#set = `s${++this.#count}`
     this.#definitions = new Map(definitions)
+    this.files = files
     // Questions of a session are answered in their order. If this one is not, the next says what it misses.
     this.#context.checker.advance({ ...old, set: this.#set, changed, removed }).catch(() => {})
     return this.#placeAt(environment)
@@ -259,14 +273,38 @@ class ToldSession {
   }
 
   #placeAt(environment: Environment): Place {
+    const { files } = this
     const definitions = this.#definitions
     return {
       session: this.id,
       base: this.#set,
-      whole: () => Array.from(definitions, ([key, { source }]) => ({ key, source })),
+      whole: () => [...Array.from(definitions.values(), textOf), ...Array.from(files.values(), textOfFile)],
       environment,
     }
   }
+}
+
+type FileText = NonNullable<DefinitionRecord["texts"]>[number]
+
+function textOf({ name: key, source, module, textKey }: DefinitionRecord): DeclarationText {
+  if (module === undefined || textKey === undefined) return { key, source }
+  return { key, source, targets: [{ specifier: module, key: textKey }] }
+}
+
+function textOfFile({ key, source, targets }: FileText): DeclarationText {
+  return { key, source, targets, isFile: true }
+}
+
+/** What imports lead to that has names of the session, by key. */
+function filesOf(records: Iterable<DefinitionRecord>): Map<string, FileText> {
+  const files = new Map<string, FileText>()
+  for (const { texts } of records) if (texts !== undefined) for (const file of texts) files.set(file.key, file)
+  return files
+}
+
+/** A file as what a diagnostic lies in. */
+function fileRecord({ path, source }: FileText): DefinitionRecord {
+  return { name: path, kind: "file", source, file: path, line: 1, column: 1, dependencies: [], digest: "" }
 }
 
 type Local = SessionState["locals"] extends Map<string, infer L> ? L : never

@@ -13,6 +13,7 @@ import { callingSession, sessionKey } from "../shell/tool-calls.ts"
 import type { Tool } from "../shell/tool-calls.ts"
 import type { Checker, QuestionOptions } from "../checker/checker.ts"
 import type { Profile } from "../profile.ts"
+import type { Jsx } from "../language/jsx-option.ts"
 import type { Completions, Hover, PreludeText, Signatures } from "../checker/declarations.ts"
 import type { Preludes, RealmUpdate } from "../wire/schema.ts"
 import { encodeForSession } from "../wire/values/embedder.ts"
@@ -103,6 +104,8 @@ export interface SessionFacts {
   /** What its profile lets its code do. */
   readonly grants: Profile
   readonly directory: string
+  /** What JSX is turned into; without it there is none. */
+  readonly jsx: Jsx | undefined
   readonly workspace: string
   readonly group: string
   readonly principal: string | undefined
@@ -215,6 +218,11 @@ export class Session implements Tenant, ShellSession {
   /** Where what its code imports is looked for from. */
   get directory(): string {
     return this.facts.directory
+  }
+
+  /** What JSX is turned into; `undefined` where it is refused. */
+  get jsx(): Jsx | undefined {
+    return this.facts.jsx
   }
 
   get profile(): string {
@@ -361,6 +369,7 @@ export class Session implements Tenant, ShellSession {
       key: sessionKey(facts),
       profile: facts.grants.capabilities.join(","),
       directory: facts.directory,
+      jsx: facts.jsx,
       tools: facts.tools.declaration,
       state: () => this.state,
       globalNames: () => this.#context.globalNamesOf(workspace),
@@ -630,15 +639,18 @@ export class Session implements Tenant, ShellSession {
   }
 
   /**
-   * Declares what was exported. A session that had no definitions then has the digest of the export, if its workspace has the same preludes;
-   * otherwise `differs` names those that are not.
+   * Declares what was exported. A session that had no definitions then has the digest of the export, if its workspace has the same preludes and
+   * its directory the same files; otherwise `differs` names those that are not. What the session does not import yet is imported first, in an eval.
    */
   async importRevision(
     exported: ExportedRevision,
     options: Pick<Change, "principal" | "reason"> = {},
   ): Promise<Committed | Rejected> {
     this.#checkOpen()
-    return this.#moduleChanges.import(exported, options)
+    const { principal } = options
+    return this.#moduleChanges.import(exported, options, (source) =>
+      this.eval(source, principal === undefined ? {} : { principal }),
+    )
   }
 
   /** The records of what led to each revision after `since`, oldest first. */

@@ -217,6 +217,10 @@ export interface MadeChange extends Pick<ChangeAnswer, "plain" | "groups" | "sou
 /** Commits a change of the definitions; gives the record of the revision, or `undefined` when it says what was there already. */
 export function commitChange(state: SessionState, change: MadeChange, by: RevisionFacts): RevisionRecord | undefined {
   const { definitions, removed, plain, groups, sources, ephemeral, made } = change
+  // A change leaves other data as it is, also where that is written anew since it shares objects with what is made.
+  const unchanged = [...plain.map(({ name }) => name), ...groups.flatMap(({ names }) => names)].filter(
+    (name) => state.dataMade?.has(name) === true && state.locals.get(name) === state.dataMade.get(name),
+  )
   for (const name of removed) noteReplaced(state, name)
   for (const name of made) noteReplaced(state, name)
   for (const { name, isData } of definitions) if (isData !== true) noteReplaced(state, name)
@@ -236,7 +240,7 @@ export function commitChange(state: SessionState, change: MadeChange, by: Revisi
   }
   for (const { name, what } of ephemeral) put(state, name, { readonly: readonlyOf(name), held: "realm", what }, true)
   for (const source of sources) state.sources.set(source.id, source)
-  for (const name of made) {
+  for (const name of [...made, ...unchanged]) {
     const local = state.locals.get(name)
     if (local !== undefined) (state.dataMade ??= new Map()).set(name, local)
   }
@@ -383,7 +387,7 @@ export function restoreState(
 /** Everything a worker needs to build the session's realm anew. */
 export function checkpointOf(
   state: SessionState,
-  realm: { tools: string[]; kind: string; profile: string; capabilities: string[]; directory: string },
+  realm: Pick<Checkpoint, "tools" | "kind" | "profile" | "capabilities" | "directory" | "jsx">,
 ): Checkpoint {
   const { lastValue } = state
   const groups = new Map<Group, string[]>()

@@ -174,7 +174,9 @@ export function pinnedAt(state: SessionState, revision: number): PinnedRevision 
     if (record === undefined || isType(record)) {
       if (now !== undefined && !isType(now)) removed.push(name)
     } else if (record.kind === "import") {
-      if (record !== now) data.push({ name, from: "", reason: `its import of revision ${revision} is gone` })
+      // Whatever its files were: an import is what it is now.
+      const isThere = now?.kind === "import" && now.source === record.source
+      if (!isThere) data.push({ name, from: "", reason: `its import of revision ${revision} is gone` })
     } else if (record.isData !== true) {
       if (difference.has(name)) changed.set(name, record)
     } else {

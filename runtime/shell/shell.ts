@@ -42,6 +42,7 @@ import { runAside } from "./aside.ts"
 import type { AsideEnd, ChangeEnd } from "./aside.ts"
 import { shellLogic } from "./logic.ts"
 import { NestedEvals, nestedDepthMax } from "./nested-evals.ts"
+import type { Jsx } from "../language/jsx-option.ts"
 import type { NestedRequest } from "./nested-evals.ts"
 import { ToolCalls } from "./tool-calls.ts"
 import type { Tool, ToolResult } from "./tool-calls.ts"
@@ -53,6 +54,7 @@ export interface ShellSession {
   readonly profile: string
   readonly grants: Profile
   readonly directory: string
+  readonly jsx: Jsx | undefined
   readonly workspace: string
   readonly principal: string | undefined
   readonly tools: ReadonlyMap<string, Tool>
@@ -336,11 +338,11 @@ export class Shell {
     usesTools: boolean,
   ): Promise<Outcome> {
     const { scheduler, limits, clock } = this.#context
-    const { kind, profile, grants, directory, tools } = this.session
+    const { kind, profile, grants, directory, jsx, tools } = this.session
     const capabilities = [...grants.capabilities]
     const place = { file: options.file ?? evalId, line: options.line ?? 1 }
     state.preludes ??= this.session.preludes
-    const checkpoint = checkpointOf(state, { tools: [...tools.keys()], kind, profile, capabilities, directory })
+    const checkpoint = checkpointOf(state, { tools: [...tools.keys()], kind, profile, capabilities, directory, jsx })
     const message = { ...this.#plainMessage(evalId, source, place), commit: state.commit, checkpoint }
     const outcome = emptyOutcome(evalId, "ok", state.revision)
     const timeoutMs = options.timeoutMs ?? limits.evalTimeoutMs
@@ -908,10 +910,10 @@ export class Shell {
   }
 
   #checkpoint(): Checkpoint {
-    const { tools, kind, profile, grants, directory, state } = this.session
+    const { tools, kind, profile, grants, directory, jsx, state } = this.session
     const capabilities = [...grants.capabilities]
     state.preludes ??= this.session.preludes
-    return checkpointOf(state, { tools: [...tools.keys()], kind, profile, capabilities, directory })
+    return checkpointOf(state, { tools: [...tools.keys()], kind, profile, capabilities, directory, jsx })
   }
 
   #onOutput(running: Running, output: OutputMessage): void {

@@ -4,11 +4,16 @@
 //   fromChecker  the answers, in the order of the requests: it works on one at a time
 import { bool, int, list, oneOf, optional, record, str } from "./check.ts"
 import type { Checked } from "./check.ts"
-import { message } from "./schema.ts"
+import { jsx, message } from "./schema.ts"
 
-export const checkerWireVersion = 1
+export const checkerWireVersion = 2
 
-const declaration = record({ key: str, source: str })
+const declaration = record({
+  key: str,
+  source: str,
+  targets: optional(list(record({ specifier: str, key: str }))),
+  isFile: optional(bool),
+})
 const local = record({ name: str, keyword: oneOf("let", "const"), type: str })
 const environment = record({
   id: str,
@@ -17,6 +22,7 @@ const environment = record({
   preludes: list(record({ name: str, source: str, directory: str, exports: list(str) })),
   locals: list(local),
   directory: optional(str),
+  jsx: optional(jsx),
 })
 const related = record({ message: str, start: int, length: int, key: optional(str) })
 const diagnostic = record({

@@ -12,10 +12,17 @@ import { packField, plain, record, str, unpackField, withoutAbsent } from "./che
 import type { Check, Checked, FieldTable, Fields } from "./check.ts"
 
 /** Changes whenever a message changes; a host that says another one is refused at its handshake. */
-export const wireVersion = 5
+export const wireVersion = 6
 
 /** A function that is put around a definition when it is made: `(inner: T) => T`, as an expression. */
 const wrapper = record({ key: str, source: str, file: str, line: int, column: int, digest: str, reads: list(str) })
+/** A file as the checker is told of it: `targets` are the files among those told that its specifiers mean. */
+const fileText = record({
+  key: str,
+  path: str,
+  source: str,
+  targets: list(record({ specifier: str, key: str })),
+})
 const definition = record({
   name: str,
   kind: str,
@@ -27,6 +34,16 @@ const definition = record({
   /** Of an import: its specifier, and what the module was then. */
   module: optional(str),
   stamp: optional(str),
+  /** Of an import: the files that it leads to, as they were; its dependencies are the names of the session that these use. */
+  files: optional(list(record({ name: str, digest: str }))),
+  /**
+   * Of an import: those of its files that types are checked in, since they lead to names of the session, and which of them the specifier means. The
+   * keys stand for a file with its contents.
+   */
+  texts: optional(list(fileText)),
+  textKey: optional(str),
+  /** Of an import: its files have read names of the session while they were evaluated. */
+  readsSession: optional(bool),
   /** What it says whatever its layout. */
   digest: str,
   /** Making it ran code of its own: it holds a value, which is bound as a read-only local of the same name. */
@@ -99,6 +116,8 @@ const prelude = record({
 })
 /** Those of a workspace, in the order in which they are evaluated. Equal ids mean equal contents. */
 const preludes = record({ id: int, list: list(prelude) })
+/** As `language/jsx-option.ts` has it. */
+export const jsx = record({ runtime: oneOf("classic", "automatic"), factory: str, fragment: str, importSource: str })
 const checkpoint = record({
   definitions: list(definition),
   locals: list(local),
@@ -114,6 +133,8 @@ const checkpoint = record({
   capabilities: list(str),
   /** Where what its code imports is looked for from. */
   directory: str,
+  /** What JSX is turned into; without it there is none. */
+  jsx: optional(jsx),
   /** Those that its values were written beside. */
   preludes: optional(preludes),
 })

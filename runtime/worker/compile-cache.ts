@@ -10,6 +10,10 @@ import type { InvalidSource } from "../language/parse.ts"
 import type { NameTable } from "../language/transform.ts"
 import { importModuleDynamically } from "./dynamic-import.ts"
 
+interface Kept extends Compiled {
+  readonly jsx: NameTable["jsx"]
+}
+
 export interface Compiled {
   readonly unit: CompiledUnit
   readonly script: Script
@@ -23,13 +27,13 @@ const textLengthMax = 4 * 1024
 const variantsMax = 4
 
 export class CompileCache {
-  readonly #byText = new Map<string, Compiled[]>()
+  readonly #byText = new Map<string, Kept[]>()
   #count = 0
 
   compile(source: string, line: number, names: NameTable): Compiled | InvalidSource {
     const isCached = source.length <= textLengthMax && line === 1
     const variants = isCached ? this.#byText.get(source) : undefined
-    const found = variants?.find(({ unit }) => holds(unit, names))
+    const found = variants?.find(({ unit, jsx }) => isSameJsx(jsx, names.jsx) && holds(unit, names))
     if (found !== undefined) return found
     const filename = `nacre:unit/${++this.#count}`
     const unit = compile(source, names, { filename, line })
@@ -42,7 +46,7 @@ export class CompileCache {
       const message = error instanceof Error ? error.message : String(error)
       return invalid(source, [{ message, start: 0, end: source.length }], line)
     }
-    const compiled = { unit, script }
+    const compiled = { unit, script, jsx: names.jsx }
     // A unit that makes dependents again depends on more than the kinds of its names.
     if (!isCached || unit.redefines.length > 0 || unit.replaces.length > 0) return compiled
     if (variants !== undefined && variants.length < variantsMax) variants.push(compiled)
@@ -57,6 +61,10 @@ export class CompileCache {
 /** Compiles code for realms. */
 export function newScript(code: string, filename: string): Script {
   return new Script(code, { filename, importModuleDynamically })
+}
+
+function isSameJsx(a: NameTable["jsx"], b: NameTable["jsx"]): boolean {
+  return a === b || JSON.stringify(a) === JSON.stringify(b)
 }
 
 function holds(unit: CompiledUnit, names: NameTable): boolean {

@@ -55,6 +55,7 @@ import { errorRecord, kindRecord, shownFrames, syntaxErrorRecord } from "./error
 import { ModuleProblem } from "./modules/problem.ts"
 import { RealmMaker } from "./realm.ts"
 import type { Realm } from "./realm.ts"
+import { compileFor } from "./resident-imports.ts"
 import { Resident, emptyAnswer } from "./resident.ts"
 import { RunningEval } from "./running-eval.ts"
 import type { EvalMessage, NestedMessage } from "./running-eval.ts"
@@ -232,7 +233,7 @@ class Worker {
       this.#sendOutcome(evl, "threw", { error: problem, realmKept: true })
       return undefined
     }
-    const compiled = this.#cache.compile(message.source, message.line, resident)
+    const compiled = compileFor(resident, this.#cache, message.source, message.line)
     evl.times.compiledAt = performance.now()
     if ("unit" in compiled) {
       evl.compiled = compiled
@@ -309,7 +310,7 @@ class Worker {
     const { times } = evl
     times.compiledAt = performance.now()
     if (request.stage === "split") {
-      const module = splitModule(source, line)
+      const module = splitModule(source, line, evl.resident)
       if (!module.valid) {
         const error = syntaxErrorRecord(module, { text: source, file, line })
         return this.#sendOutcome(evl, "invalid", { error })
@@ -410,7 +411,7 @@ class Worker {
     const send = (chunk: FieldsOf<typeof fromWorker.output>) => this.#link.send("output", { ...chunk, evalId, nested })
     const evl = new RunningEval(message, resident, send, parent)
     Atomics.store(this.#task.words, ENTERED, root.message.seq)
-    const compiled = this.#cache.compile(source, line, resident)
+    const compiled = compileFor(resident, this.#cache, source, line)
     if (!("unit" in compiled)) {
       const error = syntaxErrorRecord(compiled, { text: source, file, line })
       this.#sendNested(evl, "invalid", { error })

@@ -12,6 +12,7 @@ import type { SourceOfFunctions } from "../wire/schema.ts"
 import { capabilityFor, denialText } from "../../stdlib/capabilities.ts"
 import type { Capabilities } from "../../stdlib/capabilities.ts"
 import { opOutput } from "../../stdlib/bridge.ts"
+import type { Jsx } from "../language/jsx-option.ts"
 import { packValue, unpackValue } from "../wire/values/pack.ts"
 import { ModuleGraph } from "./modules/graph.ts"
 import type { PreludeUnits } from "./resident-preludes.ts"
@@ -116,7 +117,10 @@ export class Realm {
       makeProcess: () => {
         this.usesNode = true
         return makeProcess((stream, text) => {
-          if (!capabilities.has("print")) throw new Error(denialText(`process.${stream}`, "print", capabilities.name))
+          if (!capabilities.has("print")) {
+            const error = new Error(denialText(`process.${stream}`, "print", capabilities.name))
+            throw Object.assign(error, { kind: "capability_denied" })
+          }
           this.#host?.(opOutput, stream, text)
         })
       },
@@ -124,7 +128,7 @@ export class Realm {
   }
 
   /** The modules that files and packages are in this realm; they are found from a folder. */
-  moduleGraph(directory: string): ModuleGraph {
+  moduleGraph(directory: string, jsx?: Jsx): ModuleGraph {
     const { api } = this
     return new ModuleGraph(
       {
@@ -138,9 +142,12 @@ export class Realm {
         settle: api.settleImport,
         refuse: api.refuseImport,
         drop: api.dropModule,
+        begin: api.beginModules,
+        end: () => copyStrings(api.endModules()),
       },
       directory,
       this.capabilities,
+      jsx,
     )
   }
 

@@ -4,8 +4,9 @@
 // changed leaves as a delta: the locals it set, the groups of bindings it may have touched as bytes, the definitions it reached.
 import { createHash } from "node:crypto"
 import type { Script } from "node:vm"
-import { compile, compileDefinitions, compileSkeleton } from "../language/compile.ts"
+import { compileDefinitions, compileSkeleton } from "../language/compile.ts"
 import type { KeptDefinition, SkeletonUnit } from "../language/compile.ts"
+import type { Jsx } from "../language/jsx-option.ts"
 import type { NameKind, NameTable } from "../language/transform.ts"
 import type { HostFunction } from "../../stdlib/bridge.ts"
 import { isPlainValue } from "../wire/check.ts"
@@ -37,6 +38,8 @@ import type { RunningEval } from "./running-eval.ts"
 import type { ModuleGraph } from "./modules/graph.ts"
 import { isCodeChange } from "../wire/code-changes.ts"
 import { mayHideWords, mayLinger, mayReachBuiltIns, mayReachGlobal } from "./reaching-code.ts"
+import { ResidentImports } from "./resident-imports.ts"
+import type { ImportFacts } from "./resident-imports.ts"
 import { ResidentPreludes } from "./resident-preludes.ts"
 import { cellsOf, factsOf, sourceOf, splitNames } from "./sources.ts"
 import { touchedBy } from "./touched.ts"
@@ -50,6 +53,19 @@ export interface Definition {
   readonly readsWhenMade: readonly string[]
   readonly hasPrivateNames: boolean
 }
+
+const noFacts = { reads: [], readsWhenMade: [], hasPrivateNames: false }
+
+/** What of a checkpoint could not be made so far. */
+interface Postponed {
+  readonly kept: readonly KeptDefinition[]
+  readonly groups: Checkpoint["groups"]
+  readonly isReadonly: (name: string) => boolean
+  /** Whether a name is one of the session's, bound already or not. */
+  readonly isOwn: (name: string) => boolean
+}
+
+const nothingPostponed: Postponed = { kept: [], groups: [], isReadonly: () => false, isOwn: () => false }
 
 interface AppliedWrites {
   readonly folded: Folded
@@ -99,14 +115,14 @@ export class Resident implements NameTable {
   readonly preludes: ResidentPreludes
   /** What is still to be done before the realm stands as its checkpoint says. One that gives false has begun what `opRestored` ends. */
   readonly #steps: (() => boolean)[] = []
-  /** Imports that could not be made again, and those whose files had changed: the next outcome names them. */
+  readonly #imports: ResidentImports
+  /** What could not be had again: the next outcome names it. */
   #lostImports: string[] = []
-  #reloaded: string[] = []
   /** Scripts by file name, for positions in stacks. */
   readonly units = new Map<string, { unit: Compiled["unit"]; file: string; made?: unknown }>()
   /** The same for functions that came from the checkpoint. */
   readonly #siteUnits = new Map<string, { unit: SkeletonUnit; file: string }>()
-  #definitions = new Map<string, Definition>()
+  readonly #definitions = new Map<string, Definition>()
   readonly #captured = new Set<string>()
   readonly #referenced = new Set<string>()
   readonly #ephemeral = new Set<string>()
@@ -138,19 +154,24 @@ export class Resident implements NameTable {
   #entered: { readonly own: ReadonlyMap<string, Definition>; readonly roots: readonly string[] } | undefined
   /** Revisions that were entered, compiled. */
   readonly #pinnedUnits = new Map<string, { readonly unit: Compiled["unit"]; readonly script: Script }>()
+  #postponed = nothingPostponed
   #mayLinger = false
   #mayReachGlobal = false
   #mayReachBuiltIns = false
   #mayHideWords = false
   #retargets = 0
 
+  /** What JSX is turned into. */
+  readonly jsx: Jsx | undefined
+
   /** `realm` is a blank one of the checkpoint's profile. */
   constructor(session: string, commit: number, checkpoint: Checkpoint, realm: Realm, host: HostFunction) {
     this.session = session
     this.commit = commit
-    const { kind, tools, directory, profile } = checkpoint
+    const { kind, tools, directory, profile, jsx } = checkpoint
     this.realm = realm
-    this.modules = realm.moduleGraph(directory)
+    this.jsx = jsx
+    this.modules = realm.moduleGraph(directory, jsx)
     realm.adopt(host, { id: session, kind, tools, directory })
     this.preludes = new ResidentPreludes({
       realm,
@@ -160,9 +181,19 @@ export class Resident implements NameTable {
     })
     for (const { source } of checkpoint.preludes?.list ?? []) this.#look(source)
     this.#steps.push(...this.preludes.stepsTo(checkpoint.preludes).steps)
+    this.#imports = new ResidentImports(realm, this.modules, this, this.#definitions)
     const imports = checkpoint.definitions.filter(isImport)
-    if (imports.length > 0) this.#steps.push(() => this.#restoreImports(imports))
-    this.#steps.push(() => this.#finishBuild(checkpoint, imports))
+    const early = imports.filter(({ readsSession }) => readsSession !== true)
+    const late = imports.filter(({ readsSession }) => readsSession === true)
+    if (early.length > 0) this.#steps.push(() => this.#imports.restore(early))
+    this.#steps.push(() => this.#build(checkpoint, late))
+    // What they read while they are evaluated has to stand.
+    if (late.length > 0)
+      this.#steps.push(
+        () => this.#imports.restore(late, true),
+        () => this.#finishLate(),
+      )
+    this.#steps.push(() => this.#finishBuild(imports))
     this.mustWait = imports.length > 0 || this.preludes.mustWait
   }
 
@@ -195,24 +226,19 @@ export class Resident implements NameTable {
     })
   }
 
-  /** Begins to make the imports again: their modules are code, so this belongs to the eval that needs them. `opRestored` follows. */
-  #restoreImports(imports: readonly DefinitionRecord[]): false {
-    const text = imports.map(({ source }) => `${source};\n`)
-    const unit = compile(text.join(""), this, { filename: "nacre:imports" })
-    if (!unit.valid) throw new Error(`The texts of imports do not parse: ${unit.rendered}`)
-    const { api } = this.realm
-    api.restoreImports(this.realm.run(newScript(unit.code, unit.filename)) as Parameters<typeof api.restoreImports>[0])
-    return false
+  /** The imports stand, or are lost. */
+  #finishBuild(imports: readonly DefinitionRecord[]): true {
+    this.#imports.finish(imports)
+    this.#noteReferenced()
+    this.realm.api.ready()
+    return true
   }
 
-  /** The imports stand, or are lost: the rest of the checkpoint follows. */
-  #finishBuild(checkpoint: Checkpoint, imports: readonly DefinitionRecord[]): true {
-    for (const { name, module = "", stamp } of imports) {
-      if (this.kind(name) === "import") {
-        if (this.modules.stampOf(module) !== stamp) this.#reloaded.push(name)
-      } else this.#lostImports.push(name)
-    }
-    this.#build(checkpoint)
+  /** What could not be made without the late imports is made now. */
+  #finishLate(): true {
+    const rest = this.#makeInTurns(this.#postponed)
+    this.#postponed = nothingPostponed
+    this.#loseRest(rest)
     return true
   }
 
@@ -227,7 +253,7 @@ export class Resident implements NameTable {
   }
 
   isCaptured(name: string): boolean {
-    return this.#captured.has(name)
+    return this.#captured.has(name) || this.modules.usesName(name)
   }
 
   dependencies(name: string): readonly string[] | undefined {
@@ -293,6 +319,7 @@ export class Resident implements NameTable {
     const names: NameTable = {
       kind: (name) => (removed.includes(name) ? undefined : values.has(name) ? "readonly" : this.kind(name)),
       isRealmGlobal: (name) => this.isRealmGlobal(name),
+      jsx: this.jsx,
       dependencies: (name) => this.dependencies(name),
     }
     const filename = `nacre:revision/${id}`
@@ -390,7 +417,7 @@ export class Resident implements NameTable {
     for (const [key, write] of apply) {
       if ("remove" in write && this.#definitions.delete(key)) removedDefinitions.push(key)
     }
-    for (const name of assigned) this.#definitions.delete(name)
+    const demoted = assigned.filter((name) => this.#definitions.delete(name))
     for (const [name, definition] of own) {
       const isPublished = isType(definition.record.kind)
         ? !folded.cleared && !removedDefinitions.includes(name)
@@ -406,12 +433,15 @@ export class Resident implements NameTable {
       this.#definitions.set(name, definition)
       definitions.push(definition.record)
     }
+    definitions.push(...this.#imports.takeReloaded(own))
     for (const name of [...removed, ...definitions.map((it) => it.name)]) this.#forget(name)
 
     // Values that refer to a definition which is another one now must be looked at again, whoever holds them.
     const rebuilt = copyStrings(finished.rebuilt)
     const redefined = [...definitions.map((it) => it.name), ...rebuilt, ...removedDefinitions, ...assigned]
     const isReferenceChanged = redefined.some((name) => this.#referenced.has(name))
+    const declared = [...definitions.map((it) => it.name), ...rebuilt, ...removedDefinitions, ...demoted]
+    if (!folded.cleared) this.#stale.push(...this.#imports.outdated(declared))
     // What nested evals could reach is not looked for name by name.
     const moved = this.#moveInstances()
     const isAllTouched = isReferenceChanged || moved !== undefined || this.#hasMoved || evl.hadNested
@@ -460,11 +490,11 @@ export class Resident implements NameTable {
     if (removedDefinitions.length > 0) delta.removedDefinitions = removedDefinitions
     if (late.length > 0) delta.late = late
     if (this.#stale.length > 0) delta.stale = this.#stale
-    this.#lostImports.push(...this.preludes.takeLost())
+    this.#lostImports.push(...this.preludes.takeLost(), ...this.#imports.takeLost())
     if (this.#lostImports.length > 0) delta.lostImports = this.#lostImports
-    if (this.#reloaded.length > 0) delta.reloaded = this.#reloaded
+    const reloaded = this.#imports.takeReloadedNames()
+    if (reloaded.length > 0) delta.reloaded = reloaded
     this.#lostImports = []
-    this.#reloaded = []
     return { delta, rejected }
   }
 
@@ -552,6 +582,7 @@ export class Resident implements NameTable {
     const names: NameTable = {
       kind: (name) => (removed.includes(name) ? undefined : this.kind(name)),
       isRealmGlobal: (name) => this.isRealmGlobal(name),
+      jsx: this.jsx,
       dependencies: (name) => this.dependencies(name),
     }
     const missing = definitions.find(
@@ -569,7 +600,7 @@ export class Resident implements NameTable {
     const own = this.#definitionsOf({ unit }, "", 1)
     const data = definitions.filter(({ isData }) => isData).map(({ name }) => name)
     const touched = touchedBy({
-      unit,
+      unit: this.#withBuiltInChanges(unit),
       definitionOf: (name) => this.#withChanges(name, codeOf(own.get(name) ?? this.#definitions.get(name))),
       isLocal: (name) => isLocal(this.kind(name)),
       isEphemeral: (name) => this.#ephemeral.has(name),
@@ -613,6 +644,7 @@ export class Resident implements NameTable {
   /** Follows changes that were committed since the commit it holds. */
   update(updates: readonly RealmUpdate[], commit: number): void {
     for (const { candidate, definitions, removed, plain, groups, sources, kept = [] } of updates) {
+      const changed = definitions.filter((it) => it.digest !== this.#definitions.get(it.name)?.record.digest)
       const known = this.#candidates.get(candidate)
       for (const { name, as } of kept) this.#keep(name, as)
       for (const name of removed) this.#forget(name)
@@ -632,6 +664,7 @@ export class Resident implements NameTable {
         for (const record of sources) this.#sources.set(record.id, record)
         this.#dropCandidate(candidate)
       } else this.#catchUp(definitions, removed, { plain, groups, sources })
+      this.#staleNext.push(...this.#imports.outdated([...removed, ...changed.map(({ name }) => name)]))
     }
     // They were made on what was in force before.
     for (const id of this.#candidates.keys()) this.#dropCandidate(id)
@@ -695,6 +728,7 @@ export class Resident implements NameTable {
     const names: NameTable = {
       kind: (name) => (data.has(name) ? "readonly" : this.kind(name)),
       isRealmGlobal: (name) => this.isRealmGlobal(name),
+      jsx: this.jsx,
       dependencies: (name) => this.dependencies(name),
     }
     this.#addSources(sources.filter(({ id }) => !this.#sources.has(id)))
@@ -706,9 +740,13 @@ export class Resident implements NameTable {
       api.setPrimitive(name, value, true)
       this.#encoded.set(name, { names: [name], print: printOfPrimitive(value) })
     }
-    for (const group of groups) if (group.names.some((name) => data.has(name))) this.#bindGroup(group, () => true)
-    if (problem !== undefined && this.#install(kept, names, `nacre:change/${++this.#retargets}`) !== undefined)
-      this.#loseDefinitions(kept, problem)
+    const unbound = groups.filter(
+      (group) => group.names.some((name) => data.has(name)) && !this.#bindGroup(group, () => true),
+    )
+    const open = problem === undefined ? [] : kept
+    const own = new Set(definitions.map(({ name }) => name))
+    const isOwn = (name: string): boolean => own.has(name)
+    this.#loseRest(this.#makeInTurns({ kept: open, groups: unbound, isReadonly: () => true, isOwn }))
   }
 
   /** The values of a candidate that is entered, and what else must be written anew since it refers to something that changes. */
@@ -854,21 +892,25 @@ export class Resident implements NameTable {
     return dropped
   }
 
-  #build(checkpoint: Checkpoint): void {
+  #build(checkpoint: Checkpoint, late: readonly DefinitionRecord[]): true {
     const { api } = this.realm
     this.#addSources(checkpoint.sources)
     const readonly = new Map(checkpoint.locals.map((local) => [local.name, local.readonly]))
+    const isReadonly = (name: string): boolean => readonly.get(name) ?? false
+    const own = new Set(readonly.keys())
+    for (const { name, kind } of checkpoint.definitions) if (!isType(kind)) own.add(name)
+    const isOwn = (name: string): boolean => own.has(name)
     const failed = this.#buildDefinitions(checkpoint)
     for (const { name, value } of checkpoint.plain) {
-      api.setPrimitive(name, value, readonly.get(name) ?? false)
+      api.setPrimitive(name, value, isReadonly(name))
       this.#encoded.set(name, { names: [name], print: printOfPrimitive(value) })
     }
-    for (const group of checkpoint.groups) this.#bindGroup(group, (name) => readonly.get(name) ?? false)
+    const groups = checkpoint.groups.filter((group) => !this.#bindGroup(group, isReadonly))
     for (const { name, reason } of checkpoint.lost) if (!isCodeChange(name)) api.lose(name, reason)
-    // What a definition reads when it is made may be a local.
-    if (failed !== undefined && this.#buildDefinitions(checkpoint) !== undefined) {
-      this.#loseDefinitions(failed.kept, failed.problem)
-    }
+    const kept = failed.filter(({ name }) => this.kind(name) !== "definition")
+    const rest = this.#makeInTurns({ kept, groups, isReadonly, isOwn })
+    if (late.length > 0) this.#postponed = rest
+    else this.#loseRest(rest)
     this.#lostImports.push(...copyStrings(api.applyChanges()))
     for (const name of copyStrings(api.changeNames())) this.#codeChanges.set(name, api.changeOwner(name))
     for (const owner of this.#codeChanges.values()) {
@@ -881,14 +923,48 @@ export class Resident implements NameTable {
       const { table, chunks } = this.realm.table(bytes)
       api.setLast(which, table, chunks)
     }
-    this.#noteReferenced()
-    api.ready()
+    return true
   }
 
+  /**
+   * Makes definitions and values that need each other, a definition that reads a local when it is made or a value that refers to such a definition, until
+   * no more can be made; gives the rest.
+   */
+  #makeInTurns({ kept, groups, isReadonly, isOwn }: Postponed): Postponed {
+    let rest = kept
+    let unbound = groups
+    for (let left = -1; left !== rest.length + unbound.length;) {
+      left = rest.length + unbound.length
+      rest = rest.filter((each) => this.#makeAlone(each, isOwn) !== undefined)
+      unbound = unbound.filter((group) => !this.#bindGroup(group, isReadonly))
+    }
+    return { kept: rest, groups: unbound, isReadonly, isOwn }
+  }
+
+  /** A definition whose fellows may not be there yet: it reaches those through their cells. Gives what went wrong. */
+  #makeAlone(definition: KeptDefinition, isOwn: (name: string) => boolean): string | undefined {
+    const names: NameTable = {
+      kind: (name) => this.kind(name) ?? (isOwn(name) ? "local" : undefined),
+      isRealmGlobal: (name) => this.isRealmGlobal(name),
+      dependencies: (name) => this.dependencies(name),
+    }
+    return this.#install([definition], names, `nacre:again/${++this.#retargets}`)
+  }
+
+  /** Names of groups are lost already. */
+  #loseRest({ kept, groups, isOwn }: Postponed): void {
+    for (const each of kept) {
+      const problem = this.#makeAlone(each, isOwn)
+      if (problem !== undefined) this.#loseDefinitions([each], problem)
+    }
+    for (const name of groups.flatMap(({ names }) => names)) if (isCodeChange(name)) this.#lostImports.push(name)
+  }
+
+  /** False when its names are lost. */
   #bindGroup(
     { names, bytes, sources = [], aliases = [] }: Checkpoint["groups"][number],
     isReadonly: (name: string) => boolean,
-  ): void {
+  ): boolean {
     const { api } = this.realm
     const { table, chunks } = this.realm.table(bytes)
     const inBytes = names.map((name) => aliases.find((it) => it.name === name)?.inBytes ?? name)
@@ -896,26 +972,24 @@ export class Resident implements NameTable {
     const problem = api.bindGroup(table, chunks, list(names), list(names.map(isReadonly)), list(inBytes))
     if (problem !== undefined) {
       for (const name of names) {
-        if (isCodeChange(name)) this.#lostImports.push(name)
-        else api.lose(name, `its bytes could not be read back: ${problem}`)
+        if (!isCodeChange(name)) api.lose(name, `its bytes could not be read back: ${problem}`)
       }
     }
     const print = fingerprint(bytes)
     for (const name of names) this.#encoded.set(name, { names, print, sources })
+    return problem === undefined
   }
 
-  /** Makes the checkpoint's definitions; `kept` are those that could not be made before the locals stand. */
-  #buildDefinitions({
-    definitions: records,
-    locals,
-  }: Checkpoint): { kept: KeptDefinition[]; problem: string } | undefined {
+  /** Makes the checkpoint's definitions; gives all when one could not be made before the locals stand. */
+  #buildDefinitions({ definitions: records, locals }: Checkpoint): KeptDefinition[] {
     const kept: KeptDefinition[] = []
     // Locals are not bound yet, and lost ones will throw when they are read: definitions reach both through their cells.
     const kinds = new Map<string, NameKind>(locals.map(({ name, readonly }) => [name, readonly ? "readonly" : "local"]))
     for (const record of records) {
       this.#look(record.source)
-      this.#definitions.set(record.name, { record, reads: [], readsWhenMade: [], hasPrivateNames: false })
+      this.#definitions.set(record.name, { ...noFacts, record })
       if (isImport(record)) {
+        this.#definitions.set(record.name, { ...noFacts, record, reads: record.dependencies })
         // A lost one is read through its cell, which throws.
         kinds.set(record.name, "import")
         continue
@@ -925,13 +999,13 @@ export class Resident implements NameTable {
       kinds.set(record.name, "definition")
       kept.push(...keptOf([record]))
     }
-    if (kept.length === 0) return undefined
+    if (kept.length === 0) return kept
     const names: NameTable = {
       kind: (name) => kinds.get(name) ?? this.kind(name),
       isRealmGlobal: (name) => this.isRealmGlobal(name),
+      jsx: this.jsx,
     }
-    const problem = this.#install(kept, names, "nacre:definitions")
-    return problem === undefined ? undefined : { kept, problem }
+    return this.#install(kept, names, "nacre:definitions") === undefined ? [] : kept
   }
 
   /** Names that were definitions become locals: their dependents are made again to read them so, and copies of them become values. */
@@ -965,6 +1039,7 @@ export class Resident implements NameTable {
     const names: NameTable = {
       kind: (name) => (replaces.includes(name) ? "local" : this.kind(name)),
       isRealmGlobal: (name) => this.isRealmGlobal(name),
+      jsx: this.jsx,
     }
     const problem = this.#install(kept, names, `nacre:retargeted/${++this.#retargets}`)
     if (problem !== undefined) this.#loseDefinitions(kept, problem)
@@ -1005,6 +1080,7 @@ export class Resident implements NameTable {
   /** The unit's definitions by name; the declarations of one name are one definition. */
   #definitionsOf({ unit }: Pick<Compiled, "unit">, file: string, firstLine: number): Map<string, Definition> {
     const own = new Map<string, Definition>()
+    const facts: ImportFacts = new Map()
     for (const definition of unit.definitions) {
       // Of several with one name each has the text of all.
       const { name, kind, source, span, dependencies, cells, readsWhenMade, hasPrivateNames, digest } = definition
@@ -1022,11 +1098,13 @@ export class Resident implements NameTable {
           dependencies,
           digest,
         }
-        if (module !== undefined) {
-          record.module = module
-          record.stamp = this.modules.stampOf(module)
-        }
-        own.set(name, { record, reads, readsWhenMade, hasPrivateNames })
+        if (module !== undefined) this.#imports.describe(record, module, facts)
+        own.set(name, {
+          record,
+          reads: module === undefined ? reads : record.dependencies,
+          readsWhenMade,
+          hasPrivateNames,
+        })
         continue
       }
       const { record } = before
@@ -1119,11 +1197,11 @@ export class Resident implements NameTable {
     return wanted
   }
 
-  /** Built-ins are reached without a name of the session: what was changed about them is part of every eval. */
+  /** Built-ins are reached without a name of the session, as files are: what was changed of the ones and what the others use is part of every eval. */
   #withBuiltInChanges(
     unit: Compiled["unit"],
   ): Pick<Compiled["unit"], "mentions" | "usesDirectEval" | "mentionsGlobalThis"> {
-    const names: string[] = []
+    const names = [...this.modules.sessionNames]
     for (const [name, owner] of this.#codeChanges) if (owner === builtIns || owner === globalObject) names.push(name)
     if (names.length === 0) return unit
     const { usesDirectEval, mentionsGlobalThis, mentions } = unit

@@ -40,7 +40,8 @@ export function touchedBy(question: TouchedQuestion): Touched | "all" {
   for (let name = open.pop(); name !== undefined; name = open.pop()) {
     if (seen.has(name)) continue
     seen.add(name)
-    if (name === "_" || name === "_error" || question.isEphemeral(name)) return "all"
+    // "*": a file may use any name of the session.
+    if (name === "_" || name === "_error" || name === "*" || question.isEphemeral(name)) return "all"
     const definition = question.definitionOf(name)
     if (definition !== undefined) {
       definitions.push(name)

@@ -141,6 +141,29 @@ describe("the host of a profile", () => {
     expect(answer).toContain(`the session's profile does not give '${capability}' for '${path}'`)
   })
 
+  test.each(["reader", "importer"])("of %s is not reached through node:module or process", async (profile) => {
+    const session = await under.open({ profile, directory: readable })
+    const [kinds, names] = (await session.run(`
+      const module = (await import("node:module")).default as any
+      const kindOf = (f: () => unknown) => { try { return typeof f() } catch (e: any) { return e.kind ?? e.name } }
+      ;[["report", "binding", "_getActiveHandles"].map((name) => kindOf(() => (process as any)[name])), [...Object.keys(module), typeof module._load, typeof module._cache, typeof module.createRequire("/")]]`)) as [
+      string[],
+      string[],
+    ]
+    expect(kinds).toEqual(["capability_denied", "capability_denied", "capability_denied"])
+    expect(names).toEqual([
+      "isBuiltin",
+      "builtinModules",
+      "createRequire",
+      "default",
+      "undefined",
+      "undefined",
+      "function",
+    ])
+    expect(await session.run("try { process.kill(1) } catch (e: any) { e.kind }")).toBe("capability_denied")
+    await session.close()
+  })
+
   test("says so of a file that is imported", async () => {
     const module = join(folder, "outside.mjs")
     writeFileSync(module, "export const a = 1")

@@ -142,6 +142,13 @@ test.each([
     /^Assertion failed: b\nAssertion failed\n$/,
   ],
   ["console.groupCollapsed('a'); console.log('b'); console.groupEnd(); console.dirxml(1, 2)", /^a\n {2}b\n1 2\n$/],
+  [
+    "console.assert(false, 'm %s', 1); console.assert(false, { a: 1 })",
+    /^Assertion failed: m 1\nAssertion failed: \{ a: 1 \}\n$/,
+  ],
+  ["console.dir({ a: { b: { c: 1 } } }, { depth: 0 })", /^\{ a: \[Object\] \}\n$/],
+  ["console.dir({ a: { b: { c: { d: { e: { f: 1 } } } } } }, { depth: null })", /f: 1/],
+  ["const e: any = new Error('own'); e.cause = e; console.log(e)", /^<ref \*1> Error: own\n    at .*1:\d+/],
   ["console.time('t'); console.timeEnd('t')", /^t: \d+(\.\d{1,3})?ms\n$/],
 ])("is what Node's console would say: %s", async (code, text) => {
   const session = await under.open()

@@ -309,3 +309,86 @@ test.each([
     message: expect.stringMatching(message) as string,
   })
 })
+
+test("a definition that an eval declares notes everything it uses: data, locals, and what they become", async () => {
+  const session = await it.open({ check: "syntax" })
+  await session.submit("const list = [1, 2]")
+  await session.eval("let rate = 2; function total() { return list.length * rate }")
+  const rejected = (await session.submit({ remove: ["list"] })) as Rejected
+  expect(rejected.rejection).toMatchObject({ kind: "definition_has_dependents", keys: ["total"] })
+  // A local that becomes a definition is one that others use already.
+  expect((await session.submit("const rate = 10")).status).toBe("committed")
+  expect(await session.run("total()")).toBe(20)
+  expect(((await session.submit({ remove: ["rate"] })) as Rejected).rejection.keys).toEqual(["total"])
+  expect((await session.submit("const sum = total()")).status).toBe("committed")
+  expect(await session.submit("const list = [1, 2, 3]")).toMatchObject({ record: { reinstantiated: ["total", "sum"] } })
+  expect(await session.run("sum")).toBe(30)
+})
+
+test.each([
+  ["on its line", `/* one */ export function f() { return missing.x }`, { line: 1, column: 40 }],
+  ["on a line of its own", `// one\nexport function f() { return missing.x }`, { line: 2, column: 30 }],
+  [
+    "of several declarations",
+    `// one\nexport function f(a: string): void\nexport function f(a?: any) { return missing.x }`,
+    { line: 3, column: 37 },
+  ],
+])("an exported declaration with a comment %s has the positions of the submission", async (_, source, place) => {
+  const session = await it.open({ check: "syntax" })
+  await session.submit({ source, file: "here.ts" })
+  for (const again of [false, true]) {
+    if (again) await it.killHosts()
+    const { error } = await session.eval("f()")
+    expect(error!.stack[0]).toMatchObject({ name: "f", file: "here.ts", ...place })
+  }
+  const checked = await it.open()
+  const { rejection } = (await checked.submit({ source, file: "here.ts" })) as Rejected
+  expect(rejection.diagnostics[0]).toMatchObject({ key: "f", file: "here.ts", ...place })
+})
+
+test("a record whose member was wrapped since, and so is data, is there again with it in a new realm", async () => {
+  const session = await it.open({ check: "syntax" })
+  await session.submit(
+    "const both = { v: f, g: () => 5 }\nfunction f(n: number): number { return n }\nconst kept = [] as unknown[]",
+  )
+  await session.eval("kept.push(both.g)")
+  await session.wrapBinding({ name: "f", key: "k", source: "(inner) => (n) => inner(n) + 1" })
+  const code = "[both.v(1), both.v === f, both.g(), kept[0]()]"
+  expect(await session.run(code)).toEqual([2, true, 5, 5])
+  await it.killHosts()
+  const outcome = await session.eval(code)
+  expect(outcome).toMatchObject({ status: "ok", lost: [], value: { data: [2, true, 5, 5] } })
+})
+
+test("what a record holds is made again with an eval, whatever the order of the submission", async () => {
+  for (const source of [
+    "const both = { v: f }\nconst f = (n: number): number => g(n)\nfunction g(n: number) { return n }",
+    "function g(n: number) { return n }\nconst f = (n: number): number => g(n)\nconst both = { v: f }",
+  ]) {
+    const session = await it.open({ check: "syntax" })
+    await session.submit(source)
+    await session.eval("function g(n: number) { return n * 10 }")
+    expect(await session.run("[both.v(1), both.v === f]")).toEqual([10, true])
+  }
+})
+
+test("a class that extends a function, which makes a subclass of that class, is made before the subclass", async () => {
+  const session = await it.open({ check: "syntax" })
+  await session.submit("class E {}\nclass F extends E { m() { return 1 } }")
+  const result = await session.submit("class E extends d {}\nfunction d(): any { if (!new.target) return new F() }")
+  expect(result).toMatchObject({ status: "committed" })
+  expect(await session.run("d().m()")).toBe(1)
+})
+
+test("data that a change only writes anew, beside what it makes, has not changed", async () => {
+  const session = await it.open({ check: "syntax" })
+  await session.submit("class E { m() { return 1 } }\nclass F extends E {}")
+  const wrap = (name: string) =>
+    session.wrapBinding({ name, key: "k", source: "(inner: any) => class extends inner {}" })
+  await wrap("E")
+  // It holds the other, so both are one group now.
+  await wrap("F")
+  const changed = await session.submit("class E { m() { return 2 } }")
+  expect(changed).toMatchObject({ status: "committed", record: { lostData: [] } })
+  expect(await session.run("new F().m()")).toBe(2)
+})

@@ -80,3 +80,20 @@ test("a session's hook is asked nothing for an outcome", async () => {
   expect(error?.stack.length).toBe(1)
   expect(error?.rendered).toMatch(/^Error: x\n    at /)
 })
+
+test("call sites that session code is given have the places and names of its source", async () => {
+  const session = await under.open()
+  const sites = await session.run(
+    `function deep() { return new Error("x").stack as any }
+Error.prepareStackTrace = (error, sites) => sites.map((it) => [it.getFunctionName(), it.getFileName(), it.getLineNumber(), it.getColumnNumber(), it.isNative(), String(it)])
+const got = deep()
+
+Error.prepareStackTrace = undefined
+got`,
+    { file: "my.ts", line: 100 },
+  )
+  expect(sites).toEqual([
+    ["deep", "my.ts", 100, 26, false, "deep (my.ts:100:26)"],
+    [null, "my.ts", 102, 13, false, "my.ts:102:13"],
+  ])
+})

@@ -13,13 +13,18 @@ import { compileFunction, SourceTextModule } from "node:vm"
 import type { CompileFunctionOptions } from "node:vm"
 import { compileFile, importHook } from "../../language/file.ts"
 import type { FileText } from "../../language/file.ts"
+import type { Jsx } from "../../language/jsx-option.ts"
 import { renderProblem } from "../../language/parse.ts"
 import type { Position } from "../../language/positions.ts"
+import { sessionSpecifier, wholeSession } from "../../language/session-names.ts"
 import type { Capabilities } from "../../../stdlib/capabilities.ts"
 import { importForRealm, typeOf } from "../dynamic-import.ts"
 import type { DynamicImport, LoadForRealm } from "../dynamic-import.ts"
 import { admitModule } from "./admission.ts"
+import { exportNames, needsWaiting, resolveExport } from "./exports.ts"
 import { ModuleProblem } from "./problem.ts"
+import { fileDigests, reachedFrom, sessionNamesOf, toldFiles, usesSession } from "./reach.ts"
+import type { FileDigest, ToldFile } from "./reach.ts"
 import { Resolver } from "./resolve.ts"
 import type { Form, Resolved } from "./resolve.ts"
 
@@ -43,6 +48,9 @@ export interface ModulesRealm {
   settle(job: string, ok: boolean, value: unknown): void
   refuse(job: string, problem: string): void
   drop(key: string): void
+  /** Between these two, names of the session that files read are noted. */
+  begin(): void
+  end(): string[]
 }
 
 class FileModule {
@@ -56,8 +64,16 @@ class FileModule {
   /** Exports of what is no ES module. */
   readonly names: ReadonlySet<string>
   readonly targets = new Map<string, FileModule>()
+  /** Of CommonJS code: what it asks for by names that its text tells. */
+  readonly required = new Map<string, FileModule>()
   /** All that it needs, as far as known. */
   readonly needs = new Set<FileModule>()
+  hasWholeSession = false
+  /** Names of the session that were read while it was evaluated, and whether one of them means something else by now. */
+  readonly read = new Set<string>()
+  isOutdated = false
+  /** What it imports names of the session from. */
+  session: SourceTextModule | undefined
   record: SourceTextModule | undefined
   /** Of an ES module that CommonJS code asks for: a module of its exports and `__esModule`. */
   interop: SourceTextModule | undefined
@@ -78,6 +94,16 @@ class FileModule {
   }
 }
 
+/** What is kept of an imported module besides its name. */
+export interface ModuleFacts {
+  readonly files: FileDigest[]
+  /** Names of the session that its files use. */
+  readonly names: string[]
+  readonly readsSession: boolean
+  readonly texts: ToldFile[]
+  readonly textKey: string | undefined
+}
+
 type Request = readonly [specifier: string, type: string, form: Form, names: readonly string[]]
 
 let lexer: typeof import("cjs-module-lexer") | undefined
@@ -96,14 +122,29 @@ export class ModuleGraph {
   readonly #byFilename = new Map<string, FileModule>()
   /** Linking goes one after the other: two that share modules must not meet half-way. */
   #linking: Promise<unknown> = Promise.resolve()
+  readonly #jsx: Jsx | undefined
   #jobs = 0
   #bytes = 0
   #added: FileModule[] = []
+  /** Names of the session that files have; "*" for all. */
+  readonly sessionNames = new Set<string>()
+  /** Whether a file has read names of the session while it was evaluated. */
+  hasReadSession = false
+  /** Stand-ins for the session that were linked and not evaluated. */
+  #fresh: SourceTextModule[] = []
 
-  constructor(realm: ModulesRealm, directory: string, capabilities: Capabilities) {
+  constructor(realm: ModulesRealm, directory: string, capabilities: Capabilities, jsx: Jsx | undefined) {
+    this.#jsx = jsx
     this.#realm = realm
     this.#capabilities = capabilities
     this.#folder = directory.endsWith("/") ? directory : `${directory}/`
+  }
+
+  #languageOf(path: string): { isTypeScript: boolean; jsx: Jsx | "off" | undefined } {
+    return {
+      isTypeScript: /\.(?:[cm]?ts|tsx)$/.test(path),
+      jsx: /\.[jt]sx$/.test(path) ? (this.#jsx ?? "off") : undefined,
+    }
   }
 
   get #resolver(): Resolver {
@@ -117,7 +158,9 @@ export class ModuleGraph {
       // From the session, or from a prelude.
       if (!this.#files.has(importer)) this.#refresh()
       const wanted = JSON.parse(requests) as Request[]
+      if (wanted.some(([specifier]) => specifier === sessionSpecifier)) return this.#giveSession(importer)
       const root = this.#load(() => this.#root(importer, wanted))
+      if (importer !== "" && !this.#files.has(importer)) this.#refuseForPrelude(root)
       const job = String(++this.#jobs)
       this.#start(job, root)
       return job
@@ -128,6 +171,7 @@ export class ModuleGraph {
     return this.#answer(() => {
       if (importer === "") this.#refresh()
       const who = this.#who(importer)
+      if (specifier === sessionSpecifier) throw sessionByRequire(who)
       const resolved = this.#resolver.resolve(specifier, importer === "" ? this.#folder : importer, who, "require")
       const file = this.#load(() => this.#file(resolved, "any", who, "require"))
       this.#files.get(importer)?.needs.add(file)
@@ -185,6 +229,7 @@ export class ModuleGraph {
       }
       const from = importer === "" ? this.#folder : importer
       const who = this.#who(importer)
+      if (specifier === sessionSpecifier && form === "import") return specifier
       if (form === "import") return this.#resolver.url(specifier, from, who)
       const resolved = this.#resolver.resolve(specifier, from, who, "require")
       if (resolved.kind === "file") return resolved.path
@@ -210,19 +255,93 @@ export class ModuleGraph {
 
   /** What a module that is imported is at present: it changes with the file, and with those that it needs. */
   stampOf(specifier: string): string {
-    try {
-      const resolved = this.#resolver.resolve(specifier, this.#folder, "", "import")
-      const file = this.#files.get(keyOf(resolved))
-      if (file === undefined) return ""
-      let print = 5381
-      const seen = new Set([file])
-      for (const each of seen) {
-        for (let at = 0; at < each.stamp.length; at++) print = (Math.imul(print, 33) ^ each.stamp.charCodeAt(at)) >>> 0
-        for (const next of each.needs) seen.add(next)
+    const file = this.#known(specifier)
+    if (file === undefined) return ""
+    let print = 5381
+    for (const { stamp } of reachedFrom(file)) {
+      for (let at = 0; at < stamp.length; at++) print = (Math.imul(print, 33) ^ stamp.charCodeAt(at)) >>> 0
+    }
+    return `${file.key} ${print}`
+  }
+
+  /** What is kept of an import besides its text: the files that it leads to, and what these have of the session. */
+  factsOf(specifier: string): ModuleFacts {
+    const file = this.#known(specifier)
+    if (file === undefined) return { files: [], names: [], readsSession: false, texts: [], textKey: undefined }
+    let readsSession = false
+    for (const { read } of reachedFrom(file)) readsSession ||= read.size > 0
+    const { texts, key: textKey } = toldFiles(file)
+    return { files: fileDigests(specifier, file), names: sessionNamesOf(file), readsSession, texts, textKey }
+  }
+
+  /** Reads what is about to be imported, so that it is known which names of the session its files use. What is wrong is found by the import. */
+  peek(specifiers: readonly string[]): void {
+    this.#refresh()
+    for (const specifier of specifiers) {
+      this.#answer(() => {
+        const resolved = this.#resolver.resolve(specifier, this.#folder, "this session", "import")
+        this.#load(() => this.#file(resolved, "any", "this session", "import"))
+        return ""
+      })
+    }
+  }
+
+  /** Whether a file may use a name of the session. */
+  usesName(name: string): boolean {
+    return this.sessionNames.has(name) || this.sessionNames.has(wholeSession)
+  }
+
+  /** Names of the session mean something else now. Gives, by specifier, which of them files keep what they were evaluated with of. */
+  outdate(names: ReadonlySet<string>, specifiers: Iterable<string>): Map<string, string> {
+    const found = new Map<FileModule, string>()
+    for (const file of this.#files.values()) {
+      if (file.isOutdated || file.read.size === 0) continue
+      const name = [...names].find((it) => file.read.has(it) || file.read.has(wholeSession))
+      if (name === undefined) continue
+      file.isOutdated = true
+      found.set(file, name)
+    }
+    const told = new Map<string, string>()
+    if (found.size === 0) return told
+    for (const specifier of specifiers) {
+      const file = this.#known(specifier)
+      for (const each of file === undefined ? [] : reachedFrom(file)) {
+        const name = found.get(each)
+        if (name !== undefined) told.set(specifier, name)
       }
-      return `${file.key} ${print}`
+    }
+    return told
+  }
+
+  /** A module that the session imports by that name and that is loaded. */
+  #known(specifier: string): FileModule | undefined {
+    try {
+      return this.#files.get(keyOf(this.#resolver.resolve(specifier, this.#folder, "", "import")))
     } catch {
-      return ""
+      return undefined
+    }
+  }
+
+  /** A file asks for all of the session while it runs: the realm gives it that. */
+  #giveSession(importer: string): string {
+    const file = this.#files.get(importer)
+    if (file === undefined) {
+      const message =
+        importer === ""
+          ? `'${sessionSpecifier}' is there for files: code of the session itself has its names without an import.`
+          : `'${sessionSpecifier}' is there for files that a session imports; a prelude sees nothing of the sessions that have it.`
+      throw new ModuleProblem("module_invalid", message)
+    }
+    file.hasWholeSession = true
+    this.sessionNames.add(wholeSession)
+    return ""
+  }
+
+  #refuseForPrelude(root: SourceTextModule): void {
+    for (const target of this.#roots.get(root)!.values()) {
+      if (typeof target === "string" || !usesSession(target)) continue
+      const message = `'${target.path}' imports '${sessionSpecifier}', or a file that it needs does; a prelude sees nothing of the sessions that have it.`
+      throw new ModuleProblem("module_invalid", message)
     }
   }
 
@@ -304,12 +423,14 @@ export class ModuleGraph {
 
   /** What a CommonJS file asks for by name is looked for ahead, since an ES module among it has to be linked before code runs. */
   #expandCommonJs(file: FileModule): void {
-    for (const [, specifier] of file.source.matchAll(requireCall)) {
+    for (const [, specifier] of (file.text?.code ?? file.source).matchAll(requireCall)) {
       if (this.#added.length >= filesPerImportMax) return
       try {
         const resolved = this.#resolver.resolve(specifier!, file.path, file.path, "require")
-        if (resolved.kind === "file" && isCode(resolved.path))
-          file.needs.add(this.#one(resolved, "any", file.path, "require"))
+        if (resolved.kind !== "file" || !isCode(resolved.path)) continue
+        const needed = this.#one(resolved, "any", file.path, "require")
+        file.needs.add(needed)
+        file.required.set(specifier!, needed)
       } catch (error) {
         // It may never be asked for; who asks is told.
         if (!(error instanceof ModuleProblem)) throw error
@@ -342,6 +463,7 @@ export class ModuleGraph {
     this.#bytes += file.source.length
     this.#files.set(key, file)
     this.#added.push(file)
+    for (const name of file.text?.session?.names ?? []) this.sessionNames.add(name)
     return file
   }
 
@@ -363,7 +485,7 @@ export class ModuleGraph {
     }
     const format = formatOf(ending, packageType)
     if (format === undefined) {
-      const known = ".js, .mjs, .cjs, .ts, .mts, .cts and .json"
+      const known = ".js, .mjs, .cjs, .jsx, .ts, .mts, .cts, .tsx and .json"
       throw new ModuleProblem(
         "module_invalid",
         `'${path}', which ${who} asks for, is no file that a session can import; those end in ${known}.`,
@@ -373,7 +495,7 @@ export class ModuleGraph {
         },
       )
     }
-    const text = compileFile(source, { isTypeScript: /^\.[cm]?ts$/.test(ending), format })
+    const text = compileFile(source, { ...this.#languageOf(path), format })
     if (!text.valid) {
       const [error] = text.errors
       const place = renderProblem(source, error!, path)
@@ -423,7 +545,7 @@ export class ModuleGraph {
         if (resolved.kind !== "file" || seen.has(resolved.path) || !isCode(resolved.path)) continue
         const format = formatOf(/\.[^./]*$/.exec(resolved.path)?.[0] ?? "", resolved.packageType)
         const text = compileFile(readFileSync(resolved.path, "utf8"), {
-          isTypeScript: resolved.path.endsWith("ts"),
+          ...this.#languageOf(resolved.path),
           format: format ?? "commonjs",
         })
         if (!text.valid || text.format === "module") continue
@@ -498,6 +620,17 @@ export class ModuleGraph {
     return file.record
   }
 
+  /** What a file has its names of the session from. */
+  #sessionOf(file: FileModule): SourceTextModule {
+    if (file.session !== undefined) return file.session
+    const names = file.text!.session!.names.map((name, index) => `e${index}=of(${JSON.stringify(name)})`)
+    const code = `const of=import.meta.$$_session;export const ${names.join(",")};`
+    const initMeta = (meta: object): void => this.#realm.initMeta(meta, "session", file.path || file.key, "", "", "")
+    file.session = this.#newRecord(names.length === 0 ? "" : code, sessionSpecifier, initMeta)
+    this.#fresh.push(file.session)
+    return file.session
+  }
+
   readonly #linker = (specifier: string, from: { identifier: string }): SourceTextModule => {
     const roots = this.#roots.get(from)
     if (roots !== undefined) {
@@ -506,7 +639,8 @@ export class ModuleGraph {
       const initMeta = (meta: object): void => this.#realm.initMeta(meta, "require", target, "", "", "")
       return this.#newRecord("export const r=import.meta.$$_loaded()", "nacre:require", initMeta)
     }
-    return this.#recordOf(this.#ofRecord.get(from)!.targets.get(specifier)!)
+    const file = this.#ofRecord.get(from)!
+    return specifier === sessionSpecifier ? this.#sessionOf(file) : this.#recordOf(file.targets.get(specifier)!)
   }
 
   #start(job: string, root: SourceTextModule): void {
@@ -517,17 +651,27 @@ export class ModuleGraph {
     const link = async (): Promise<void> => {
       await root.link(this.#linker)
       for (const file of ahead) if (file.format === "module") await this.#linkAhead(file)
+      // Before all others: of files that need each other, one is asked before its own imports have been evaluated.
+      for (const session of this.#fresh.splice(0)) if (session.status === "linked") await session.evaluate()
     }
     const failed = this.#failed(root)
     if (failed !== undefined) return void Promise.resolve().then(() => settle(false, failed.record!.error))
     const linked = this.#linking.then(link)
     this.#linking = linked.catch(() => {})
     linked.then(
-      () =>
+      () => {
+        const ended = this.#beginEvaluation(root)
         root.evaluate().then(
-          () => settle(true, root.namespace),
-          (error: unknown) => settle(false, error),
-        ),
+          () => {
+            ended()
+            settle(true, root.namespace)
+          },
+          (error: unknown) => {
+            ended()
+            settle(false, error)
+          },
+        )
+      },
       (error: unknown) => {
         const problem =
           error instanceof ModuleProblem
@@ -539,6 +683,28 @@ export class ModuleGraph {
         this.#realm.refuse(job, problem.text)
       },
     )
+  }
+
+  #evaluating = 0
+
+  /** Has it noted what files read of the session while they are evaluated. */
+  #beginEvaluation(root: SourceTextModule): () => void {
+    const reached = new Set<FileModule>()
+    for (const target of this.#roots.get(root)!.values()) {
+      if (typeof target !== "string") for (const file of reachedFrom(target)) reached.add(file)
+    }
+    if (![...reached].some(({ text, hasWholeSession }) => hasWholeSession || text?.session !== undefined))
+      return () => {}
+    const fresh = [...reached].filter((file) => file.record?.status !== "evaluated")
+    this.#evaluating += 1
+    this.#realm.begin()
+    return () => {
+      const names = this.#realm.end()
+      this.#evaluating -= 1
+      if (this.#evaluating > 0) this.#realm.begin()
+      this.hasReadSession ||= names.length > 0
+      for (const file of fresh) for (const name of names) file.read.add(name)
+    }
   }
 
   /** A module among what is imported that has thrown when it was evaluated: it throws that again, for whoever needs it. */
@@ -555,7 +721,7 @@ export class ModuleGraph {
 
   /** An ES module that a CommonJS file may ask for while it runs. */
   async #linkAhead(file: FileModule): Promise<void> {
-    if (file.interop !== undefined || needsWaiting(file)) return
+    if (file.interop !== undefined || needsWaiting(file) || usesSession(file)) return
     const exports = exportNames(file)
     const marks = exports.has("default") && !exports.has("__esModule")
     const code = marks
@@ -572,6 +738,7 @@ export class ModuleGraph {
       const message = `'${specifier}' is an ES module that awaits at its top level, so ${who} cannot get it by require; use await import().`
       throw new ModuleProblem("module_invalid", message, { code: "ERR_REQUIRE_ASYNC_MODULE" })
     }
+    if (usesSession(file)) throw sessionByRequire(who, specifier)
     const { interop } = file
     if (interop === undefined) {
       const message = `'${specifier}' is an ES module, which ${who} asks for by a require that was not seen ahead; use await import().`
@@ -603,7 +770,8 @@ export class ModuleGraph {
     this.#resolver.forget()
     const dirty = new Set<FileModule>()
     for (const file of this.#files.values()) {
-      if (file.record?.status === "errored" || (file.path !== "" && hasChanged(file))) dirty.add(file)
+      const isFailed = file.record?.status === "errored"
+      if (isFailed || file.isOutdated || (file.path !== "" && hasChanged(file))) dirty.add(file)
     }
     if (dirty.size === 0) return
     for (let size = -1; size !== dirty.size;) {
@@ -630,13 +798,22 @@ const fileKind = "main" in import.meta ? "file with main" : "file"
 const noNames: ReadonlySet<string> = new Set()
 const requireCall = /\brequire\(\s*["']([^"'\n]+)["']\s*\)/g
 
+/** Locals of the session that code is under way with are not seen by what it gets at once; what is awaited sees them. */
+function sessionByRequire(who: string, specifier?: string): ModuleProblem {
+  const message =
+    specifier === undefined
+      ? `'${sessionSpecifier}' is there for ES modules that a session imports, and not by require, as ${who} asks for it.`
+      : `'${specifier}' has names of '${sessionSpecifier}' and cannot be had by require, as ${who} asks for it; use await import().`
+  return new ModuleProblem("module_invalid", message, { code: "ERR_REQUIRE_ESM" })
+}
+
 function keyOf(resolved: Resolved): string {
   if (resolved.kind === "builtin") return `node:${resolved.name}`
   return resolved.kind === "data" ? resolved.url : resolved.path + resolved.search
 }
 
 function isCode(path: string): boolean {
-  return /\.[cm]?[jt]s$/.test(path)
+  return /\.(?:[cm]?[jt]s|[jt]sx)$/.test(path)
 }
 
 function formatOf(ending: string, packageType: string | undefined): "module" | "commonjs" | "detect" | undefined {
@@ -648,8 +825,10 @@ function formatOf(ending: string, packageType: string | undefined): "module" | "
     case ".cts":
       return "commonjs"
     case ".js":
+    case ".jsx":
       return packageType === "module" || packageType === "commonjs" ? packageType : "detect"
     case ".ts":
+    case ".tsx":
       // A package of type "commonjs" may still be written with `import`, for a compiler that turns it into `require`.
       return packageType === "module" ? "module" : "detect"
     case "":
@@ -782,58 +961,4 @@ function standInCode({ format, names }: FileModule): string {
     index += 1
   }
   return code
-}
-
-interface FoundExport {
-  readonly file: FileModule
-  readonly name: string
-}
-
-/** The specification's ResolveExport: which module's which binding a name is. */
-function resolveExport(file: FileModule, name: string, seen: Set<string>): FoundExport | "ambiguous" | undefined {
-  const { text } = file
-  if (file.format !== "module" || text === undefined) return file.names.has(name) ? { file, name } : undefined
-  const mark = `${name} ${file.key}`
-  if (seen.has(mark)) return undefined
-  seen.add(mark)
-  if (text.locals.has(name)) return { file, name }
-  const indirect = text.indirect.get(name)
-  if (indirect !== undefined) {
-    const target = file.targets.get(text.requests[indirect.request]!.specifier)!
-    return indirect.name === "*" ? { file: target, name: "*" } : resolveExport(target, indirect.name, seen)
-  }
-  if (name === "default") return undefined
-  let found: FoundExport | undefined
-  for (const star of text.stars) {
-    const next = resolveExport(file.targets.get(text.requests[star]!.specifier)!, name, seen)
-    if (next === "ambiguous") return next
-    if (next === undefined) continue
-    if (found !== undefined && (found.file !== next.file || found.name !== next.name)) return "ambiguous"
-    found = next
-  }
-  return found
-}
-
-function exportNames(file: FileModule, seen = new Set<FileModule>()): Set<string> {
-  const { text, names } = file
-  if (text === undefined || file.format !== "module") return new Set(names)
-  if (seen.has(file)) return new Set()
-  seen.add(file)
-  const all = new Set([...text.locals, ...text.indirect.keys()])
-  for (const star of text.stars) {
-    const target = file.targets.get(text.requests[star]!.specifier)
-    if (target === undefined) continue
-    for (const name of exportNames(target, seen)) if (name !== "default") all.add(name)
-  }
-  return all
-}
-
-/** Whether evaluating it awaits something. */
-function needsWaiting(file: FileModule): boolean {
-  const seen = new Set([file])
-  for (const each of seen) {
-    if (each.text?.isAsync === true) return true
-    for (const target of each.targets.values()) seen.add(target)
-  }
-  return false
 }

@@ -96,7 +96,8 @@ export function makeProcess(write: (stream: "stdout" | "stderr", text: string) =
   define("env", { ...process.env })
   for (const name of ["kill", "abort", "reallyExit", "dlopen", "setUncaughtExceptionCaptureCallback"]) {
     define(name, () => {
-      throw new Error(`process.${name} is not available in a session: it would end or change the host of others.`)
+      const message = `process.${name} is not available in a session: it would end or change the host of others.`
+      throw Object.assign(new Error(message), { kind: "capability_denied" })
     })
   }
   return own

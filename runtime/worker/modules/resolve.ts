@@ -16,7 +16,7 @@ export type Resolved =
   | { readonly kind: "data"; readonly url: string }
 
 const common = { builtinModules: true, moduleType: true, symlinks: true, mainFields: ["main"], mainFiles: ["index"] }
-const aliases = { ".js": [".ts"], ".mjs": [".mts"], ".cjs": [".cts"] }
+const aliases = { ".js": [".ts", ".tsx"], ".jsx": [".tsx"], ".mjs": [".mts"], ".cjs": [".cts"] }
 
 // Loaded when the first session imports something: most threads never see one.
 const load = createRequire(import.meta.url)
@@ -32,7 +32,7 @@ export class Resolver {
   readonly #require = new this.#Factory({
     ...common,
     conditionNames: ["node", "require", "module-sync"],
-    extensions: [".js", ".json", ".node", ".cts", ".ts"],
+    extensions: [".js", ".json", ".node", ".cts", ".ts", ".tsx", ".jsx"],
   })
   /** A package without `exports` is found by its `main` also by `import`, with the endings left out. */
   readonly #legacy = this.#import.cloneWithOptions({

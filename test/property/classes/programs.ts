@@ -44,7 +44,7 @@ export class ClassPrograms {
   }
 
   #script(): Script {
-    switch (this.#below(12)) {
+    switch (this.#below(16)) {
       case 0:
       case 1:
         return this.#declare()
@@ -86,6 +86,20 @@ export class ClassPrograms {
           `held.map.set(${name}, keep(new ${name}(${this.#below(5)}))); held.map.get(${name}).k = held; [held.map.size, [...held.map].map(([c, o]) => o instanceof c)]`,
         )
       }
+      case 11:
+      case 12: {
+        const { name } = this.#one(this.#classes)
+        const made = `keep(new ${name}(${this.#below(5)}))`
+        return both(
+          `{ const o = ${made}; for (const f of [o.later?.(${this.#below(5)}), o.peek, o.nested?.(), o.up?.(), o.upField, ${name}.up?.()]) if (f !== undefined) held.list.push(f); const reader = ${name}.reader?.(); if (reader !== undefined) held.list.push(() => all.map(reader)) } held.list.map((f) => f())`,
+        )
+      }
+      case 13: {
+        const { name } = this.#one(this.#classes)
+        return both(
+          `held.list.push((() => { const o = keep(new ${name}(${this.#below(5)})); let n = ${this.#below(5)}; const literal = { __proto__: o, total() { return super.total() + ++n }, get twice() { return super.total() * 2 }, all() { return () => [super.total(), this.twice, n] } }; keep(literal); return literal.all() })()); held.list.map((f) => f())`,
+        )
+      }
       default:
         return both(
           `[all.map((o) => [o.step?.(), o.total(), o.constructor.name, o.v1 ?? -1, o.v2 ?? -1]), all.map((o) => [${this.#classes.map(({ name }) => name).join(", ")}].map((c) => o instanceof c))]`,
@@ -110,8 +124,19 @@ export class ClassPrograms {
         `step() { this.n++; return this.#add${name}(${known.version + 1}) }`,
         `static #hidden${name} = ${this.#below(5)}`,
         `static hidden() { return ++${name}.#hidden${name} }`,
+        `later(k) { let left = k; return () => { left += 1; return left + (this.#p${name} += 1) } }`,
+        `peek = () => this.#add${name}(0)`,
+        `static reader() { return (o) => (#p${name} in o ? o.#p${name} : -1) + this.#hidden${name} }`,
+        `nested() { const o = this; return new (class { #own = ${this.#below(9)}; later() { return () => this.#own++ + o.#p${name} } })().later() }`,
       )
     } else parts.push(`step() { return (this.n += ${known.version + 1}) }`)
+    if (known.parent !== undefined) {
+      parts.push(
+        `up() { let times = 0; return (k = 1) => super.total() + ++times * k }`,
+        `upField = () => super.total() - 1`,
+        `static up() { return () => super.sum() }`,
+      )
+    }
     if (this.#below(3) === 0) parts.push(`["k" + ${this.#below(3)}]() { return log.length }`)
     if (this.#below(3) === 0) parts.push(`static { log.push("block ${name}"); this.fromBlock = [${this.#below(9)}] }`)
     if (this.#below(3) === 0) parts.push(`f = () => this.n + ${this.#below(9)}`)

@@ -50,6 +50,8 @@ export class NaiveModel {
   /** Names whose data has changed since it was made. */
   changed = new Set<string>()
   locals = new Map<string, number>()
+  /** Records that held data since they were declared: the session takes them for data until they are declared anew. */
+  #heldData = new Set<string>()
   readonly records: ModelRecord[] = []
   readonly revisions: Definitions[] = [new Map()]
 
@@ -224,12 +226,17 @@ export class NaiveModel {
       for (const it of this.definitions.values()) {
         const holds = it.holds.includes(at) || (at === it.name && it.wrappers.length > 0)
         if (!holds || seen.has(it.name)) continue
-        if (it.wrappers.length > 0 || !this.isCode(it.name)) return true
+        if (it.wrappers.length > 0 || !this.isCode(it.name) || this.#heldData.has(it.name)) return true
         seen.add(it.name)
         open.push(it.name)
       }
     }
     return false
+  }
+
+  /** The same, also of what is made again with that name. */
+  isKeptByData(name: string): boolean {
+    return [name, ...dependentsOf(this.definitions, [name])].some((it) => this.isHeldByData(it))
   }
 
   isCode(name: string, path: readonly string[] = []): boolean {
@@ -264,7 +271,10 @@ export class NaiveModel {
     lostData: readonly string[],
   ): void {
     const changes = changesBetween(this.definitions, definitions)
+    for (const { op, key } of changes) if (op === "set" || op === "remove") this.#heldData.delete(key)
     this.definitions = definitions
+    for (const { name, leaves } of definitions.values())
+      if (leaves.length > 0 && !this.isCode(name)) this.#heldData.add(name)
     if (changes.length === 0) return
     this.revisions.push(definitions)
     this.records.push({

@@ -20,9 +20,8 @@ import type { Definition, Verdict, Wanted } from "./naive-model.ts"
 
 const isCi = process.env["CI"] !== undefined
 const seed = Number(process.env["NACRE_SEED"] ?? 1)
-// The 34th of seed 1 shows a fault that is known and not mended: data that holds a member of a record which took a namespace's place is lost when
-// its realm is rebuilt (NACRE_SEED=1 NACRE_RUNS=60 shows it).
-const numRuns = Number(process.env["NACRE_RUNS"] ?? (isCi ? 30 : 15))
+/** 110 take some 40 seconds. */
+const numRuns = Number(process.env["NACRE_RUNS"] ?? (isCi ? 110 : 20))
 
 const moduleNames = ["a", "b", "c", "d", "E", "F"] as const
 const localNames = ["x", "y"] as const
@@ -85,9 +84,9 @@ const change = <S extends "submit" | "propose">(step: S) =>
   })
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 12, arbitrary: change("submit") },
-  { weight: 3, arbitrary: change("propose") },
+  { weight: 4, arbitrary: change("propose") },
   {
-    weight: 3,
+    weight: 9,
     arbitrary: fc.record({ step: fc.constant("commit" as const), at: fc.nat({ max: 2 }), rebase: fc.boolean() }),
   },
   { weight: 1, arbitrary: fc.record({ step: fc.constant("abandon" as const), at: fc.nat({ max: 2 }) }) },
@@ -230,7 +229,7 @@ class Sequence {
       case "commit":
         return this.#commit(each)
       case "abandon": {
-        const [candidate] = this.#candidates.splice(each.at, 1)
+        const [candidate] = this.#candidates.splice(each.at % (this.#candidates.length || 1), 1)
         if (candidate === undefined) return
         this.#note("abandon", candidate.id)
         expect(await this.#session.abandonChange(candidate.id)).toBe(true)
@@ -248,7 +247,8 @@ class Sequence {
         const { name: local, n: value, throws } = each
         if (this.#model.isHeldByData(local)) return
         this.#model.locals.set(local, value)
-        await this.#eval(`${local} = ${value}${throws ? '; throw new Error("stop")' : ""}`, throws ? "threw" : "ok")
+        const code = `${local} = ${value}${throws ? '; throw new Error("stop")' : ""}`
+        await this.#eval(throws ? "assign and throw" : "assign", code, throws ? "threw" : "ok")
         return
       }
       case "push": {
@@ -256,12 +256,12 @@ class Sequence {
         const definition = this.#model.definitions.get(list)
         if (definition?.isList !== true || !isKept(definition)) return
         this.#model.push(list, each.n)
-        await this.#eval(`${list}.push(${each.n})`, "ok")
+        await this.#eval("push", `${list}.push(${each.n})`, "ok")
         return
       }
       case "declare": {
         const { form, own, p } = each.declares
-        if (!codeForms.has(form) || this.#model.isHeldByData(own) || this.#model.locals.has(own)) return
+        if (!codeForms.has(form) || this.#model.isKeptByData(own) || this.#model.locals.has(own)) return
         if (
           form === "subclass" &&
           (p === own || !this.#model.isCode(p) || this.#model.definitions.get(p)!.kind !== "class")
@@ -270,18 +270,20 @@ class Sequence {
         const declared = declareOf(each.declares)
         const isHeld = [...this.#model.definitions.values()].some(({ holds }) => holds.includes(own))
         if (declared.expression === "" && isHeld) return
-        // An eval notes no use of what holds data: who uses it then is not known to a later change.
-        const isOfData = declared.uses.some((it) => this.#model.definitions.has(it) && !this.#model.isCode(it))
-        if (isOfData) return
+        // A class that extends it is made again, which needs something to extend: the eval throws otherwise.
+        const isExtended = [...this.#model.definitions.values()].some(
+          (it) => it.kind === "class" && it.holds.includes(own),
+        )
+        if (isExtended && declared.kind !== "class" && declared.kind !== "function") return
         this.#model.declareInEval(declared)
-        await this.#eval(declared.source, "ok")
+        await this.#eval("declare", declared.source, "ok")
         return
       }
       case "shadow": {
         const isHeld = [...this.#model.definitions.values()].some(({ holds }) => holds.includes(each.name))
-        if (!this.#model.definitions.has(each.name) || isHeld || this.#model.isHeldByData(each.name)) return
+        if (!this.#model.definitions.has(each.name) || isHeld || this.#model.isKeptByData(each.name)) return
         this.#model.declareLocal(each.name, each.n)
-        await this.#eval(`let ${each.name} = ${each.n}`, "ok")
+        await this.#eval("shadow", `let ${each.name} = ${each.n}`, "ok")
         return
       }
       case "evict":
@@ -353,7 +355,7 @@ class Sequence {
   }
 
   async #commit({ at, rebase }: Extract<Step, { step: "commit" }>): Promise<void> {
-    const [candidate] = this.#candidates.splice(at, 1)
+    const [candidate] = this.#candidates.splice(at % (this.#candidates.length || 1), 1)
     if (candidate === undefined) return
     const model = this.#model
     this.#note(rebase ? "rebase" : "commit", candidate.id)
@@ -433,8 +435,8 @@ class Sequence {
     this.#expect(await this.#session.importRevision(exported), verdict)
   }
 
-  async #eval(source: string, status: Outcome["status"]): Promise<void> {
-    this.#note("eval", source)
+  async #eval(kind: string, source: string, status: Outcome["status"]): Promise<void> {
+    this.#note(kind, source)
     const outcome = await this.#session.eval(source)
     expect([outcome.status, outcome.rejected], this.#told(outcome)).toEqual([status, []])
   }
@@ -544,6 +546,35 @@ function inOrder<C extends { op: string; key: string; wrapper: string | undefine
   return changes.toSorted((a, b) => (order(a) < order(b) ? -1 : 1))
 }
 
+/** How often each came up at least in 100 sequences of seed 1; far below what it is, so that other seeds pass. A generator that no longer makes one fails. */
+const expected: Record<string, number> = {
+  submit: 200,
+  propose: 25,
+  commit: 4,
+  rebase: 4,
+  abandon: 1,
+  wrap: 40,
+  unwrap: 6,
+  restore: 12,
+  import: 6,
+  assign: 20,
+  "assign and throw": 10,
+  push: 15,
+  declare: 6,
+  shadow: 2,
+  evict: 40,
+  kill: 4,
+  garbage: 3,
+  committed: 200,
+  "rejected: data_loss": 1,
+  "rejected: definition_has_dependents": 10,
+  "rejected: definition_not_found": 15,
+  "rejected: invalid": 6,
+  "rejected: local_read": 1,
+  "rejected: stale_parent": 6,
+  "rejected: threw": 50,
+}
+
 afterAll(() =>
   console.log(
     Array.from(counts, ([what, times]) => `${what}: ${times}`)
@@ -572,4 +603,8 @@ test(`sequences of changes mean what the whole module means, with NACRE_SEED=${s
       ...(process.env["NACRE_PATH"] !== undefined && { path: process.env["NACRE_PATH"] }),
     },
   )
+  for (const [what, times] of Object.entries(expected)) {
+    const enough = Math.floor((times * numRuns) / 100)
+    expect([what, (counts.get(what) ?? 0) >= enough]).toEqual([what, true])
+  }
 })

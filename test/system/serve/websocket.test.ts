@@ -474,10 +474,17 @@ describe("nacre serve", () => {
     await first.ask("eval", { code: "let x = 1" })
     const second = await client()
     await second.ask("sessions/open", { session: "shared-id", restart: true })
+    await expect(first.ask("eval", { code: "x" })).rejects.toMatchObject({ kind: "session_not_found" })
     expect(await first.ask("eval", { code: "typeof x" })).toMatchObject({ value: { text: "'undefined'" } })
     const third = await client({ session: "shared-id", kind: "repl" })
     await expect(third.ask("eval", { code: "1" })).rejects.toMatchObject({ kind: "profile_conflict" })
-    await first.ask("sessions/close", { session: "shared-id" })
+    // And in a fresh one when it was closed, which is told once; what it closes itself it knows of.
+    await second.ask("sessions/close", { session: "shared-id" })
+    await expect(first.ask("eval", { code: "1" })).rejects.toMatchObject({ kind: "session_not_found" })
+    expect(await first.ask("eval", { code: "2" })).toMatchObject({ value: { text: "2" } })
+    await first.ask("sessions/close")
+    expect(await first.ask("eval", { code: "3" })).toMatchObject({ value: { text: "3" } })
+    await first.ask("sessions/close")
   })
 
   test("refuses a profile that it does not know", async () => {

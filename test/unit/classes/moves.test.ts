@@ -82,6 +82,15 @@ const cases: Case[] = [
     answer: ["2new", true, true],
   },
   {
+    what: "objects whose prototype is an instance have its fields, and get none of their own",
+    before:
+      "class P { n = 1; step() { return (this.n += 1) } }; const p = new P(); p.n = 5; const of = Object.create(p), deep = { a: { __proto__: of, own: 1 } }; function F() {} F.prototype = Object.create(P.prototype, { constructor: { value: F } }); const f = new F()",
+    again: "class P { n = 9; m = 2; at = Date.now(); step() { return (this.n += 2) } }",
+    stale: ["deep (P: 'at' has no value)", "f (P: 'at' has no value)"],
+    ask: "[of.n, deep.a.n, Object.keys(of), deep.a.m, p.m, Object.keys(f), of instanceof P]",
+    answer: [5, 5, [], 2, 2, ["n", "m"], true],
+  },
+  {
     what: "one that is frozen keeps all of them",
     before: "class P { m() { return 'old' } }; const free = new P(), frozen = Object.freeze(new P())",
     again: "class P { m() { return 'new' } }",

@@ -29,6 +29,15 @@ describe("completeness", () => {
     ["// ( [ {\n(", "incomplete 1"],
     ["'(' + [", "incomplete 1"],
     ["async function f() { await", "incomplete 1"],
+    ["a?.", "incomplete 0"],
+    ["a?.\n", "incomplete 0"],
+    ["a = 3.5e", "invalid 8"],
+    ["a = 3.5e+\n", "invalid 9"],
+    ["a = 0x", "invalid 6"],
+    ["a = 1_", "invalid 6"],
+    ["a.b1_", "complete"],
+    ["a.e1 +", "incomplete 0"],
+    ["a.#", "invalid 3"],
     ["switch (x) { case 1:", "incomplete 1"],
     [")", "invalid 0"],
     ["foo(]", "invalid 4"],
@@ -91,5 +100,44 @@ describe("completeness", () => {
     const states = program.map((_line, index) => completeness(program.slice(0, index + 1).join("\n")).state)
     expect(states.filter((state) => state === "invalid")).toEqual([])
     expect(states.at(-1)).toBe("complete")
+  })
+})
+
+describe("completeness with JSX", () => {
+  test.each([
+    ["<a/>", "complete"],
+    ["<a>text</a>", "complete"],
+    ["<", "incomplete 0"],
+    ["<a", "incomplete 1"],
+    ["<a b=", "incomplete 1"],
+    ["<a b={", "incomplete 2"],
+    ["<a b='x", "incomplete 1"],
+    ["<a>", "incomplete 1"],
+    ["<a>\n  text", "incomplete 1"],
+    ["<a>it's", "incomplete 1"],
+    ["<a>\n  <b/>\n", "incomplete 1"],
+    ["<a>\n  <b>\n", "incomplete 2"],
+    ["<a>{x}", "incomplete 1"],
+    ["<a>{/* x", "incomplete 2"],
+    ["const f = () => (\n  <>", "incomplete 2"],
+    ["<A.B", "incomplete 1"],
+    ["</a>", "invalid 1"],
+    ["<a></b>", "invalid 5"],
+    ["<a b='x' 'y'", "invalid 9"],
+    ["foo )", "invalid 3"],
+    ["'abc", "invalid 0"],
+    ["1 < 2", "complete"],
+  ])("%j", (source, expected) => {
+    const found = completeness(source, true)
+    const more =
+      found.state === "incomplete" ? ` ${found.indent}` : found.state === "invalid" ? ` ${found.span.start}` : ""
+    expect(found.state + more).toBe(expected)
+  })
+
+  test("without the option it is wrong, and says what to do", () => {
+    expect(completeness("<a>x</a>")).toMatchObject({
+      state: "invalid",
+      message: expect.stringMatching(/the option jsx/),
+    })
   })
 })

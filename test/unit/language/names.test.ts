@@ -304,7 +304,14 @@ describe("definitions", () => {
       hasPrivateNames,
     }))
     expect(view).toEqual([
-      { name: "f", kind: "function", dependencies: ["g"], cells: ["g", "n"], hoisted: true, hasPrivateNames: false },
+      {
+        name: "f",
+        kind: "function",
+        dependencies: ["g", "n"],
+        cells: ["g", "n"],
+        hoisted: true,
+        hasPrivateNames: false,
+      },
       { name: "g", kind: "const", dependencies: ["later"], cells: ["later"], hoisted: false, hasPrivateNames: false },
       { name: "P", kind: "class", dependencies: [], cells: [], hoisted: false, hasPrivateNames: true },
     ])

@@ -57,6 +57,7 @@ describe("stacks", () => {
     ["after a lowered statement", ["enum E { A }\n  throw new Error()"], ["eval@1:2:9"]],
     ["an object literal", ["{ a: null.b }"], ["eval@1:1:11"]],
     ["async", ["const f = async () => { await 1; throw new Error() }", "await f()"], ["f@1:1:40", "async eval@2:1:1"]],
+    ["a callee that is bound nowhere", ["1 + !typeof nope(2)"], ["eval@1:1:13"]],
     ["through a native", ["[1].map(() => { throw new Error() })"], ["eval@1:1:23", "eval@1:1:5"]],
     [
       "a rebuilt definition",

@@ -30,6 +30,7 @@ function start() {
     profile: "standard",
     grants: profileNamed(resolveProfiles(undefined, "/"), "standard"),
     directory: "/d",
+    jsx: undefined,
     workspace: "main",
     principal: undefined,
     tools: new Map(),
