@@ -72,6 +72,7 @@ export async function replConnected({ url, token, session, profile, historyFile 
 
 function textOf(change: ConnectionChange): string {
   if (change.type === "lost") return `The connection broke (${change.reason}); it is being opened again.`
+  if (change.type === "refused") return `The server could not read a message: ${change.error.message}`
   if (change.type === "renewed") return "Connected again, to a new session: the server had given the old one up."
   return change.missed === 0 ? "Connected again." : `Connected again; ${change.missed} messages are gone.`
 }

@@ -3,8 +3,11 @@
 
 export interface ChannelHandlers {
   onMessage(text: string): void
-  /** Nothing more will come. `reason` says why, in words. Called once, also after `close` and `kill`. */
-  onEnd(reason: string): void
+  /**
+   * Nothing more will come. `reason` says why, in words; `isTooLarge` that the server ended it because a message was above its limit. Called once,
+   * also after `close` and `kill`.
+   */
+  onEnd(reason: string, isTooLarge?: boolean): void
 }
 
 export interface Channel {

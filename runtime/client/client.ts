@@ -4,8 +4,9 @@
 // where it was: what it had not got is sent again, what this client had not got comes. A process that hangs is killed at a request's
 // deadline, and another is started by the next request. Messages are numbered by counting, on both sides, as `resume` needs it.
 import type { Channel, OpenChannel } from "./channel.ts"
-import { ConnectionError, RequestError } from "./errors.ts"
-import type { ConnectionErrorKind } from "./errors.ts"
+import { ConnectionError, RequestError, requestErrorOf } from "./errors.ts"
+import type { ConnectionErrorKind, ErrorAnswer } from "./errors.ts"
+import { requestText, tooLarge } from "./message.ts"
 import type { MethodName, NotificationName, NotificationOf, ParamsOf, ResultOf } from "./methods.ts"
 
 export interface ClientOptions {
@@ -15,7 +16,7 @@ export interface ClientOptions {
   timeoutMs?: number
   /** Milliseconds for the server to end a request that it was told to end, before the server counts as hung. Default 2 s. */
   hungMs?: number
-  /** Milliseconds in which a broken socket is opened again. Default 30 s, the server's grace. */
+  /** Milliseconds in which a broken socket is opened again; then what is under way fails. Default: the server's grace. */
   reconnectMs?: number
   /** Hears what became of the connection. */
   onConnection?: (change: ConnectionChange) => void
@@ -23,12 +24,14 @@ export interface ClientOptions {
 
 /**
  * `lost`: the way to the server broke. `resumed`: it is back, and `missed` messages are gone for good. `renewed`: it is a new connection, with nothing
- * of the old one but sessions that have an id (on a socket), or another process with none (on stdio).
+ * of the old one but sessions that have an id (on a socket), or another process with none (on stdio). `refused`: the server could not read a
+ * message, and nothing tells which.
  */
 export type ConnectionChange =
   | { type: "lost"; reason: string }
   | { type: "resumed"; missed: number }
   | { type: "renewed" }
+  | { type: "refused"; error: RequestError }
 
 export interface RequestOptions {
   /** Milliseconds for an answer. Then the request is cancelled, which interrupts an eval and still gives its outcome. */
@@ -48,8 +51,8 @@ interface Pending {
   readonly method: string
   readonly resolve: (result: unknown) => void
   readonly reject: (error: Error) => void
-  /** The number of its message, by which the server's answer confirms what was sent before. */
-  number: number
+  /** Its message: the server's answer confirms what was sent before it. */
+  readonly sent: Sent
   stop: () => void
 }
 
@@ -58,16 +61,25 @@ interface Message {
   method?: unknown
   params?: unknown
   result?: unknown
-  error?: { code: number; message: string; data?: { kind?: string; retry?: string } }
+  error?: ErrorAnswer
 }
 
 interface Sent {
-  readonly number: number
+  /** Which message of the connection it is; one before it may turn out not to count. */
+  number: number
+  /** Of a request. */
+  readonly id: number | undefined
+  readonly bytes: number
+  /** Empty where it will not be sent again. */
   readonly text: string
 }
 
 const firstRetryMs = 50
 const retryMsMax = 2_000
+/** The grace of a server that does not tell it. */
+const graceMsDefault = 30_000
+/** The longest that a timer can wait. */
+const timerMsMax = 2 ** 31 - 1
 /** The first request of a channel: no other has this id. */
 const helloId = 0
 
@@ -88,6 +100,8 @@ export class Client {
   #receivedCount = 0
   /** Messages that the server may not have got. */
   #unconfirmed: Sent[] = []
+  /** The server ended the last channel because a message was above its limit: the first one that it did not get. */
+  #isTooLarge = false
   #server: ResultOf<"initialize"> | undefined
 
   /** Internal: use `connectStdio` or `connectSocket`. */
@@ -155,8 +169,10 @@ export class Client {
   ): Promise<unknown> {
     const id = ++this.#ids
     return new Promise((resolve, reject) => {
+      // Throws, before anything waits for it.
+      const message = requestText({ id, method, params }, this.#bytesMax)
       let hung: NodeJS.Timeout | undefined
-      const cancel = (): void => this.#put({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id } })
+      const cancel = (): void => this.#cancel(id)
       const onDeadline = (): void => {
         cancel()
         hung = setTimeout(() => this.#onHung(id, timeoutMs!), this.#options.hungMs ?? 2_000)
@@ -167,13 +183,23 @@ export class Client {
         clearTimeout(hung)
         signal?.removeEventListener("abort", cancel)
       }
-      const pending: Pending = { id, method, resolve, reject, stop, number: 0 }
-      this.#pending.set(id, pending)
-      this.#put({ jsonrpc: "2.0", id, method, params })
-      pending.number = this.#sentCount
+      const sent = this.#put({ ...message, id })
+      this.#pending.set(id, { id, method, resolve, reject, stop, sent })
       if (signal?.aborted === true) cancel()
       else signal?.addEventListener("abort", cancel, { once: true })
     })
+  }
+
+  #cancel(id: number): void {
+    const text = JSON.stringify({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id } })
+    this.#put({ text, bytes: text.length, id: undefined })
+  }
+
+  /** Bytes that the server takes of one message. */
+  get #bytesMax(): number {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- looked at before it is used
+    const { messageBytesMax } = (this.#server?.limits ?? {}) as { messageBytesMax?: unknown }
+    return typeof messageBytesMax === "number" ? messageBytesMax : Infinity
   }
 
   /** It did not even end when it was told to: nobody there can be trusted to answer. */
@@ -187,14 +213,15 @@ export class Client {
     channel.kill()
   }
 
-  #put(message: object): void {
-    const text = JSON.stringify(message)
-    this.#sentCount += 1
-    if (this.#canResume) this.#unconfirmed.push({ number: this.#sentCount, text })
+  #put({ text, ...message }: Omit<Sent, "number">): Sent {
+    const number = ++this.#sentCount
+    const sent = { ...message, number, text: this.#canResume ? text : "" }
+    if (this.#canResume) this.#unconfirmed.push(sent)
     this.#channel?.send(text)
+    return sent
   }
 
-  #fail(id: number, error: ConnectionError): void {
+  #fail(id: number, error: ConnectionError | RequestError): void {
     const pending = this.#pending.get(id)
     if (pending === undefined) return
     this.#pending.delete(id)
@@ -219,16 +246,29 @@ export class Client {
       for (const listener of this.#listeners.get(method) ?? []) listener(params as never)
       return
     }
+    if (id === null && error !== undefined) return this.#onRefused(requestErrorOf(error))
     const pending = typeof id === "number" ? this.#pending.get(id) : undefined
     if (pending === undefined) return
     this.#pending.delete(pending.id)
     pending.stop()
     // It has got this one, and so all before it.
-    const at = this.#unconfirmed.findIndex((it) => it.number > pending.number)
+    const at = this.#unconfirmed.findIndex((it) => it.number > pending.sent.number)
     this.#unconfirmed.splice(0, at === -1 ? this.#unconfirmed.length : at)
     if (error === undefined) return pending.resolve(result)
-    const { kind = "internal", retry = "never" } = error.data ?? {}
-    pending.reject(new RequestError(error.message, error.code, kind, retry))
+    pending.reject(requestErrorOf(error))
+  }
+
+  /**
+   * The server could not read a message, so it does not know whose it was. One that was too large was that of the largest request under way:
+   * a larger one than it would not have been read either.
+   */
+  #onRefused(error: RequestError): void {
+    let largest: Pending | undefined
+    for (const pending of this.#pending.values()) {
+      if (largest === undefined || pending.sent.bytes > largest.sent.bytes) largest = pending
+    }
+    if (error.kind === "message_too_large" && largest !== undefined) return this.#fail(largest.id, error)
+    this.#options.onConnection?.({ type: "refused", error })
   }
 
   // The way to the server
@@ -243,12 +283,11 @@ export class Client {
   }
 
   /** A new connection, with a history of its own. */
-  async #begin(): Promise<void> {
-    const { channel, hello } = await this.#openWith("initialize", { ...this.#options.initialize })
+  async #begin(over?: AbortSignal): Promise<void> {
+    const { channel, hello } = await this.#openWith("initialize", { ...this.#options.initialize }, over)
     if (hello.error !== undefined) {
       channel.kill()
-      const { message, code, data = {} } = hello.error
-      throw new RequestError(message, code, data.kind ?? "internal", data.retry ?? "never")
+      throw requestErrorOf(hello.error)
     }
     const isFirst = this.#server === undefined
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the server's answers are held to its table by its tests
@@ -257,12 +296,18 @@ export class Client {
     this.#sentCount = 1
     this.#receivedCount = 1
     this.#unconfirmed = []
+    this.#isTooLarge = false
     this.#channel = channel
     if (!isFirst) this.#options.onConnection?.({ type: "renewed" })
   }
 
-  /** Opens a channel and makes its first request, which alone has no number. */
-  async #openWith(method: "initialize" | "resume", params: object): Promise<{ channel: Channel; hello: Message }> {
+  /** Opens a channel and makes its first request, which alone has no number. One that comes when it is `over` is given up. */
+  async #openWith(
+    method: "initialize" | "resume",
+    params: object,
+    over?: AbortSignal,
+  ): Promise<{ channel: Channel; hello: Message }> {
+    const { text } = requestText({ id: helloId, method, params }, this.#bytesMax)
     let answer!: (message: Message) => void
     let fail!: (error: Error) => void
     const answered = new Promise<Message>((resolve, reject) => {
@@ -275,18 +320,19 @@ export class Client {
     /** What comes in the turn of the first answer, before this client goes on. */
     let early: string[] | undefined = []
     const channel = await this.#open({
-      onMessage: (text) => {
+      onMessage: (came) => {
         if (!isGreeted) {
           isGreeted = true
           // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- every part is looked at before it is used
-          return answer(JSON.parse(text) as Message)
+          return answer(JSON.parse(came) as Message)
         }
-        if (early === undefined) this.#onMessage(text)
-        else early.push(text)
+        if (early === undefined) this.#onMessage(came)
+        else early.push(came)
       },
-      onEnd: (reason) => {
-        fail(new ConnectionError(this.#canResume ? "connection_lost" : "server_exited", reason))
-        if (this.#channel === channel) this.#onLost(reason)
+      onEnd: (reason, isTooLarge = false) => {
+        const lost = new ConnectionError(this.#canResume ? "connection_lost" : "server_exited", reason)
+        fail(isTooLarge ? tooLarge(method, text.length, this.#bytesMax) : lost)
+        if (this.#channel === channel) this.#onLost(reason, isTooLarge)
       },
     })
     if (this.#isClosed) {
@@ -294,14 +340,18 @@ export class Client {
       throw new ConnectionError("closed", "This client was closed.")
     }
     const late = setTimeout(() => channel.kill(), Math.max(this.#options.hungMs ?? 2_000, 10_000))
-    channel.send(JSON.stringify({ jsonrpc: "2.0", id: helloId, method, params }))
+    channel.send(text)
     try {
       const hello = await answered
+      if (over?.aborted === true) {
+        channel.kill()
+        throw new ConnectionError("connection_lost", "The server answered too late.")
+      }
       // After whoever awaits this has set up what these messages need.
       setImmediate(() => {
         const messages = early ?? []
         early = undefined
-        for (const text of messages) this.#onMessage(text)
+        for (const message of messages) this.#onMessage(message)
       })
       return { channel, hello }
     } finally {
@@ -309,8 +359,9 @@ export class Client {
     }
   }
 
-  #onLost(reason: string): void {
+  #onLost(reason: string, isTooLarge = false): void {
     this.#channel = undefined
+    this.#isTooLarge ||= isTooLarge
     if (this.#isClosed) return
     this.#options.onConnection?.({ type: "lost", reason })
     if (!this.#canResume || this.#connection === undefined) return this.#failAll("server_exited", reason)
@@ -321,28 +372,45 @@ export class Client {
     this.#connecting.catch(() => {})
   }
 
+  /** Within the server's grace; what is under way does not wait for an attempt that takes longer. */
   async #comeBack(reason: string): Promise<void> {
-    const deadline = performance.now() + (this.#options.reconnectMs ?? 30_000)
+    const graceMs = Math.min(this.#options.reconnectMs ?? this.#server?.graceMs ?? graceMsDefault, timerMsMax)
+    const deadline = performance.now() + graceMs
+    const over = new AbortController()
+    const gone = new Promise<never>((_resolve, reject) => {
+      const message = `The server could not be reached again within ${graceMs} ms: ${reason}`
+      over.signal.addEventListener("abort", () => reject(new ConnectionError("connection_lost", message)))
+    })
+    const late = setTimeout(() => over.abort(), graceMs)
+    try {
+      await Promise.race([this.#tryAgain(deadline, over.signal), gone])
+    } catch (error) {
+      this.#failAll("connection_lost", reason)
+      throw error
+    } finally {
+      clearTimeout(late)
+    }
+  }
+
+  async #tryAgain(deadline: number, over: AbortSignal): Promise<void> {
     for (let waitMs = firstRetryMs; ; waitMs = Math.min(waitMs * 2, retryMsMax)) {
       try {
-        if (await this.#resume()) return
+        if (await this.#resume(over)) return
+        over.throwIfAborted()
         this.#failAll("connection_lost", "the server no longer knows this client.")
-        return await this.#begin()
+        return await this.#begin(over)
       } catch (error) {
-        const isOver = this.#isClosed || performance.now() + waitMs > deadline
-        if (isOver || error instanceof RequestError) {
-          this.#failAll("connection_lost", reason)
-          throw error
-        }
+        if (this.#isClosed || over.aborted || error instanceof RequestError) throw error
       }
-      await new Promise<void>((resolve) => setTimeout(resolve, waitMs))
+      const leftMs = Math.max(0, deadline - performance.now())
+      await new Promise<void>((resolve) => setTimeout(resolve, Math.min(waitMs, leftMs)))
     }
   }
 
   /** False when the server has forgotten the connection. */
-  async #resume(): Promise<boolean> {
+  async #resume(over: AbortSignal): Promise<boolean> {
     const params = { connection: this.#connection!, received: this.#receivedCount }
-    const { channel, hello } = await this.#openWith("resume", params)
+    const { channel, hello } = await this.#openWith("resume", params, over)
     if (hello.error !== undefined) {
       await channel.close()
       return false
@@ -351,6 +419,7 @@ export class Client {
     const { received, missed, inFlight } = hello.result as ResultOf<"resume">
     this.#receivedCount += missed
     this.#unconfirmed = this.#unconfirmed.filter((it) => it.number > received)
+    if (this.#isTooLarge) this.#dropTooLarge(received)
     this.#channel = channel
     for (const { text } of this.#unconfirmed) channel.send(text)
     if (missed > 0) this.#findLost(new Set(inFlight), received)
@@ -358,9 +427,20 @@ export class Client {
     return true
   }
 
+  /** The first message that the server did not get is the one that it would not read; sent again, it would end the next socket too. */
+  #dropTooLarge(received: number): void {
+    this.#isTooLarge = false
+    const [refused, ...rest] = this.#unconfirmed
+    this.#unconfirmed = rest
+    for (const [index, sent] of rest.entries()) sent.number = received + 1 + index
+    this.#sentCount = received + rest.length
+    const pending = refused?.id === undefined ? undefined : this.#pending.get(refused.id)
+    if (pending !== undefined) this.#fail(pending.id, tooLarge(pending.method, pending.sent.bytes, Infinity))
+  }
+
   /** Answers among what is gone will never come. Those that are kept come before that of a request made now. */
   #findLost(inFlight: ReadonlySet<unknown>, received: number): void {
-    const doubtful = [...this.#pending.values()].filter(({ id, number }) => number <= received && !inFlight.has(id))
+    const doubtful = [...this.#pending.values()].filter(({ id, sent }) => sent.number <= received && !inFlight.has(id))
     if (doubtful.length === 0) return
     const told = (): void => {
       for (const { id, method } of doubtful) {

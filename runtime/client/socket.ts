@@ -17,6 +17,8 @@ type SocketClass = new (url: string, protocols: string[]) => PlatformSocket
 /** Milliseconds for a connection to open, and for a goodbye to be answered. */
 const openMs = 10_000
 const goodbyeMs = 2_000
+/** The close code of a peer that was sent more in one message than it takes. */
+const tooLargeCode = 1009
 
 export async function openSocket(url: string, token: string, handlers: ChannelHandlers): Promise<Channel> {
   const Socket = await socketClass()
@@ -26,12 +28,12 @@ export async function openSocket(url: string, token: string, handlers: ChannelHa
   let refuse!: (error: ConnectionError) => void
   let told!: () => void
   const ended = new Promise<void>((resolve) => (told = resolve))
-  const end = (reason: string): void => {
+  const end = (reason: string, code?: number): void => {
     if (state === "ended") return
     const wasOpen = state === "open"
     state = "ended"
     told()
-    if (wasOpen) return handlers.onEnd(reason)
+    if (wasOpen) return handlers.onEnd(reason, code === tooLargeCode)
     const message = `Cannot connect to ${url}: ${reason}. Is it served there, and is the token right?`
     refuse(new ConnectionError("refused", message))
   }
@@ -45,9 +47,13 @@ export async function openSocket(url: string, token: string, handlers: ChannelHa
   socket.addEventListener("message", ({ data }) => {
     if (state === "open" && typeof data === "string") handlers.onMessage(data)
   })
-  socket.addEventListener("error", ({ message }) => end(message || "the socket broke"))
+  let broke: string | undefined
+  // Its `close` follows, and knows the code.
+  socket.addEventListener("error", ({ message }) => {
+    broke ??= message || "the socket broke"
+  })
   socket.addEventListener("close", ({ code, reason }) =>
-    end(`the socket was closed with ${code}${reason === "" ? "" : `, ${reason}`}`),
+    end(broke ?? `the socket was closed with ${code}${reason === "" ? "" : `, ${reason}`}`, code),
   )
   const late = setTimeout(() => {
     end(`no answer within ${openMs} ms`)

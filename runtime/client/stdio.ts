@@ -7,9 +7,10 @@ import { once } from "node:events"
 import { fileURLToPath } from "node:url"
 import type { Channel, ChannelHandlers } from "./channel.ts"
 import { FrameDecoder, frameOf } from "./decoder.ts"
+import { ConnectionError, invalidOptions } from "./errors.ts"
 
 export interface StdioOptions {
-  /** Default: this package's own `nacre session`. */
+  /** The program and its arguments. Default: this package's own `nacre session`. */
   command?: readonly string[]
   cwd?: string
   env?: Record<string, string | undefined>
@@ -23,14 +24,22 @@ const endMs = 7_000
 const stderrKept = 2_000
 
 export async function openStdio(options: StdioOptions, handlers: ChannelHandlers): Promise<Channel> {
-  const [file, ...args] = options.command ?? [process.execPath, ownCommand(), "session"]
+  const command: unknown = options.command ?? [process.execPath, ownCommand(), "session"]
+  if (!isCommand(command)) {
+    throw invalidOptions(
+      'command must be a list of texts, the program and its arguments, such as ["npx", "nacre", "session"].',
+    )
+  }
+  const [file, ...args] = command
   const { cwd, env, onStderr = (text: string) => void process.stderr.write(text) } = options
-  const child = spawn(file!, args, {
-    stdio: ["pipe", "pipe", "pipe"],
-    detached: true,
-    ...(cwd === undefined ? {} : { cwd }),
-    ...(env === undefined ? {} : { env }),
-  })
+  const child = started(file, () =>
+    spawn(file, args, {
+      stdio: ["pipe", "pipe", "pipe"],
+      detached: true,
+      ...(cwd === undefined ? {} : { cwd }),
+      ...(env === undefined ? {} : { env }),
+    }),
+  )
   let said = ""
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     said = (said + text).slice(-stderrKept)
@@ -55,7 +64,11 @@ export async function openStdio(options: StdioOptions, handlers: ChannelHandlers
       kill()
     }
   })
-  await once(child, "spawn")
+  try {
+    await once(child, "spawn")
+  } catch (error) {
+    throw notStarted(file, error)
+  }
   const closed = new Promise<void>((resolve) => {
     child.once("close", (code, signal) => {
       const how = signal === null ? `with code ${code}` : `with ${signal}`
@@ -74,6 +87,26 @@ export async function openStdio(options: StdioOptions, handlers: ChannelHandlers
     },
     kill,
   }
+}
+
+function isCommand(command: unknown): command is [string, ...string[]] {
+  return (
+    Array.isArray(command) && command.length > 0 && command[0] !== "" && command.every((it) => typeof it === "string")
+  )
+}
+
+/** Some of what cannot be started throws at once, the rest is told by an event. */
+function started<T>(file: string, start: () => T): T {
+  try {
+    return start()
+  } catch (error) {
+    throw notStarted(file, error)
+  }
+}
+
+function notStarted(file: string, error: unknown): ConnectionError {
+  const why = error instanceof Error ? error.message : String(error)
+  return new ConnectionError("not_started", `The server's program ${JSON.stringify(file)} cannot be started: ${why}`)
 }
 
 /** The command's entry file lies beside this folder, in the sources and in the package. */

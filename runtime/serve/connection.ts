@@ -29,6 +29,8 @@ export interface ServeContext {
   /** Where a client can come back to on another way: its name for that, and what does it. */
   readonly resumable?: {
     readonly id: string
+    /** Milliseconds that it has for that. */
+    readonly graceMs: number
     readonly resume: (params: { connection: string; received: number }) => object
   }
   /** Hears of failures that are Nacre's own fault. */
@@ -125,7 +127,7 @@ export class Connection {
     void this.#context.nacre.then((nacre) => this.#listen(nacre), nothing)
     const { resumable } = this.#context
     return {
-      ...(resumable === undefined ? {} : { connection: resumable.id }),
+      ...(resumable === undefined ? {} : { connection: resumable.id, graceMs: resumable.graceMs }),
       protocolVersion,
       server: { name: "nacre", version: packageVersion() },
       workspace: this.workspace,

@@ -32,8 +32,8 @@ export class Link implements Transport {
   #socket: Socket | undefined
   #kept: string[] = []
   #keptBytes = 0
-  /** Messages sent so far, and how many of them are no longer kept. */
   #sent = 0
+  /** How many of those sent are no longer kept. */
   #forgotten = 0
   #isPaused = false
   /** Messages that the client has sent so far. */
@@ -47,6 +47,11 @@ export class Link implements Transport {
 
   get socket(): Socket | undefined {
     return this.#socket
+  }
+
+  /** Messages sent so far. */
+  get sent(): number {
+    return this.#sent
   }
 
   get isCongested(): boolean {

@@ -165,6 +165,11 @@ const table = {
           optional: true,
           doc: "For `resume`, where the connection can outlive its socket.",
         },
+        graceMs: {
+          type: "number",
+          optional: true,
+          doc: "Beside `connection`: milliseconds after its socket broke in which it can be resumed.",
+        },
         protocolVersion: {
           type: "integer",
           doc: "Changes when a client of the one before could misunderstand an answer.",
@@ -195,7 +200,7 @@ const table = {
       received: {
         type: "integer",
         min: 0,
-        doc: "How many messages the client has got on it, answers and notifications, but for answers to `resume`.",
+        doc: "How many messages the client has got on it, answers and notifications, but for answers to `resume`; more than were sent are refused.",
       },
     },
     result: {

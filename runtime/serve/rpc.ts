@@ -211,7 +211,7 @@ export class Peer {
   #notified(method: string, params: unknown): void {
     if (method === "$/cancelRequest") {
       const id = isRecord(params) ? params["id"] : undefined
-      if (typeof id === "string" || typeof id === "number") this.cancel(id)
+      if (isRequestId(id)) this.cancel(id)
       return
     }
     const done = this.#run({ method, params, signal: new AbortController().signal })
@@ -273,7 +273,12 @@ function errorAnswer(id: RequestId | null, { kind, message }: Refusal): Answer {
 
 function idOf(message: unknown): RequestId | null {
   const id = isRecord(message) ? message["id"] : undefined
-  return typeof id === "string" || typeof id === "number" ? id : null
+  return isRequestId(id) ? id : null
+}
+
+/** Of a number beyond these, what was read is not what was written, and an answer to it would be one to nobody. */
+function isRequestId(id: unknown): id is RequestId {
+  return typeof id === "string" || (typeof id === "number" && Math.abs(id) <= Number.MAX_SAFE_INTEGER)
 }
 
 function invalid(what: string): never {
@@ -289,7 +294,9 @@ function checkRequest(message: unknown): { id?: RequestId; method: string; param
     return invalid("The params of a request must be an object.")
   }
   if (id === undefined) return { method, params }
-  if (typeof id !== "string" && typeof id !== "number")
-    return invalid("The id of a request must be a string or a number.")
+  if (!isRequestId(id)) {
+    const limit = `of at most ${Number.MAX_SAFE_INTEGER}, which is as far as JSON's numbers are exact`
+    return invalid(`The id of a request must be a string or a number ${limit}.`)
+  }
   return { id, method, params }
 }

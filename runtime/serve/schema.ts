@@ -105,7 +105,9 @@ export function nameOf(type: Type): string {
 function isPrimitive(type: keyof Primitive, value: unknown): boolean {
   if (type === "json") return true
   if (type === "null") return value === null
-  return type === "integer" ? Number.isSafeInteger(value) : typeof value === type
+  if (type === "integer") return Number.isSafeInteger(value)
+  // `1e400` is a number in JSON's grammar and none that could be answered.
+  return type === "number" ? Number.isFinite(value) : typeof value === type
 }
 
 function wrong(type: Type, value: unknown, path: string): string {

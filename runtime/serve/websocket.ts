@@ -273,13 +273,13 @@ class WebSocketServe implements Served {
   #newClient(socket: WebSocket): Client {
     const id = `con_${nanoid(21)}`
     const link = new Link(socket)
-    const { onInternal, sessionsPerClientMax, profiles } = this.#options
+    const { onInternal, sessionsPerClientMax, profiles, graceMs } = this.#options
     const connection = new Connection(link, {
       nacre: Promise.resolve(this.#nacre),
       limits: this.#nacre.limits,
       sessionsMax: sessionsPerClientMax,
       profiles,
-      resumable: { id, resume: (params) => this.#resume(client, params) },
+      resumable: { id, graceMs, resume: (params) => this.#resume(client, params) },
       ...(onInternal === undefined ? {} : { onInternal }),
     })
     const client: Client = { id, link, connection, isEnded: false, cancelGrace: () => {} }
@@ -306,6 +306,11 @@ class WebSocketServe implements Served {
       fresh.link.uncountLast()
       const message = `There is no connection '${id}' to resume; its grace may have ended. Begin a new one with initialize.`
       throw new NacreError("connection_not_found", message)
+    }
+    if (received > known.link.sent) {
+      fresh.link.uncountLast()
+      const message = `resume: params.received must be at most ${known.link.sent}, which is all that was sent on '${id}', not ${received}.`
+      throw new NacreError("invalid_options", message)
     }
     known.cancelGrace()
     // Its old socket may look alive to this side still.

@@ -45,6 +45,15 @@ export function selectedText(lines: Lines, selection: Range): Pick<Selected, "te
   return text.trim() === "" ? undefined : { text, start }
 }
 
+/**
+ * The text as it is evaluated: a selection that begins inside a line has as many blanks before it as characters stand there, so that its first
+ * line has the document's columns, too, wherever an error names them.
+ */
+export function inItsColumns<T extends Pick<Selected, "text" | "start">>(selected: T): T {
+  const { line, character } = selected.start
+  return { ...selected, text: " ".repeat(character) + selected.text, start: { line, character: 0 } }
+}
+
 /** The ranges of spans, none of them empty: one that has no length covers the unit at its place, or the one before at the end of a line. */
 export function rangesOf(selected: Pick<Selected, "text" | "start">, spans: readonly Span[]): Range[] {
   const { text } = selected

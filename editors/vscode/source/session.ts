@@ -2,16 +2,17 @@
 //
 // The process is started by the first evaluation. It is started anew, with nothing of what it held, by a restart, by another profile, and
 // when it had to be killed: the client library does that to one which does not end an eval that it was told to end. Evaluations run in
-// the order in which they were asked for. Nothing here knows the editor: what it shows goes to a `Display`.
+// the order in which they were asked for, and each is sent when the one before it has ended: what is written then, and the time that counts,
+// are its own. Nothing here knows the editor: what it shows goes to a `Display`.
 import type { Client } from "../../../runtime/client/index.ts"
-import { firstLine } from "./positions.ts"
+import { firstLine, inItsColumns } from "./positions.ts"
 import type { Selected } from "./positions.ts"
 import { outcomeText, problemsOf } from "./report.ts"
-import type { Problem } from "./report.ts"
+import type { Outcome, Problem } from "./report.ts"
 
 export interface Settings {
   readonly profile: string
-  /** Milliseconds after which an evaluation is interrupted; a process that does not stop then is killed. */
+  /** Milliseconds from when its code begins after which an evaluation is stopped; a process that does not stop it is killed. */
   readonly timeoutMs: number
 }
 
@@ -38,6 +39,11 @@ export interface SessionContext {
   readonly display: Display
 }
 
+/** Milliseconds that a process has to stop an evaluation by itself, which may have to end a host for it. */
+const stopMs = 10_000
+/** The longest that a timer can wait. */
+const timerMsMax = 2 ** 31 - 1
+
 interface Running {
   readonly profile: string
   readonly connection: Promise<Connection>
@@ -46,6 +52,8 @@ interface Running {
 export class EditorSession {
   readonly #context: SessionContext
   readonly #evaluations = new Set<AbortController>()
+  /** Resolves when the evaluations so far have ended. */
+  #last: Promise<void> = Promise.resolve()
   #running: Running | undefined
   #isReady = false
 
@@ -56,27 +64,38 @@ export class EditorSession {
 
   /** Resolves when what came of it is shown; never rejects. */
   async evaluate(selected: Selected): Promise<void> {
-    const { display } = this.#context
     const stop = new AbortController()
     this.#evaluations.add(stop)
-    display.problems(selected.uri, [])
-    const { timeoutMs } = this.#context.settings()
+    this.#context.display.problems(selected.uri, [])
     const running = this.#start()
+    this.#tell()
+    const ended = this.#last.then(() => this.#evaluateNow(selected, running, stop))
+    this.#last = ended
+    await ended
+  }
+
+  async #evaluateNow(selected: Selected, running: Running, stop: AbortController): Promise<void> {
+    const { display } = this.#context
+    display.write(`\n[${selected.file}:${selected.start.line + 1}]\n`)
+    // A settings file may hold any number.
+    const timeoutMs = Math.ceil(Math.min(Math.max(this.#context.settings().timeoutMs, 1), timerMsMax))
     try {
-      this.#tell()
       const connection = await running.connection
-      display.write(`\n[${selected.file}:${selected.start.line + 1}]\n`)
+      if (stop.signal.aborted) throw new Error("it was interrupted before it began.")
+      if (this.#running !== running) throw new Error("the session that it was meant for has ended.")
       const outcome = await connection.request(
         "eval",
-        { code: selected.text, file: selected.file, line: selected.start.line + 1 },
-        { timeoutMs, signal: stop.signal },
+        { code: inItsColumns(selected).text, file: selected.file, line: selected.start.line + 1, timeoutMs },
+        { timeoutMs: Math.min(timeoutMs + stopMs, timerMsMax), signal: stop.signal },
       )
-      display.write(outcomeText(outcome))
+      display.write(outcomeText(outcome, endedByLimit(outcome, stop) ? timeoutMs : undefined))
       display.problems(selected.uri, problemsOf(outcome, selected))
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error)
-      display.write(`Not evaluated: ${message}\n`)
-      display.problems(selected.uri, [{ range: firstLine(selected), message: `Not evaluated: ${message}` }])
+      const message = isHung(error)
+        ? `The process did not stop it at the time limit of ${timeoutMs} ms, and was killed.`
+        : `Not evaluated: ${error instanceof Error ? error.message : String(error)}`
+      display.write(`${message}\n`)
+      display.problems(selected.uri, [{ range: firstLine(selected), message }])
     } finally {
       this.#evaluations.delete(stop)
       this.#tell()
@@ -157,4 +176,13 @@ export class EditorSession {
     if (state === "ready" && this.#evaluations.size > 0) state = "evaluating"
     this.#context.display.status({ profile, state })
   }
+}
+
+/** The process keeps the limit; the client library stops what outlasts it, which is the limit's doing too. */
+function endedByLimit({ status, because }: Outcome, stop: AbortController): boolean {
+  return status === "timeout" || (status === "interrupted" && because === "aborted" && !stop.signal.aborted)
+}
+
+function isHung(error: unknown): boolean {
+  return error instanceof Error && "kind" in error && error.kind === "timed_out"
 }

@@ -88,15 +88,15 @@ class FakeEditor {
   }
 }
 
-/** An editor with one line selected by its cursor. */
-function textEditor(line: string): object {
-  const cursor = { line: 0, character: 0 }
+/** An editor with one line selected by its cursor, or its end `from` a character on. */
+function textEditor(line: string, from = 0): object {
+  const cursor = { line: 0, character: from }
   return {
-    selection: { start: cursor, end: cursor },
+    selection: { start: cursor, end: from === 0 ? cursor : { line: 0, character: line.length } },
     document: {
       lineCount: 1,
       lineAt: () => ({ text: line }),
-      getText: () => line,
+      getText: () => line.slice(from),
       uri: { toString: () => "file:///notes.ts" },
     },
   }
@@ -140,7 +140,8 @@ test("evaluates, tells problems, interrupts, restarts, and shows its profile", {
   for (const { command } of [...keybindings, ...Object.values(menus).flat()]) expect(declared).toContain(command)
   expect(editor.bar.text).toContain("Nacre: standard")
 
-  const evaluate = (line: string): void => void editor.commands.get("nacre.evaluateSelection")!(textEditor(line))
+  const evaluate = (line: string, from?: number): void =>
+    void editor.commands.get("nacre.evaluateSelection")!(textEditor(line, from))
   const shows = (text: string): Promise<unknown> =>
     until(`the editor to show ${text}`, () => editor.shown.includes(text))
   evaluate("let kept = 40; console.log('printed')")
@@ -153,10 +154,20 @@ test("evaluates, tells problems, interrupts, restarts, and shows its profile", {
   expect(editor.problems.get("file:///notes.ts")).toMatchObject([
     { range: { place: [0, 7, 0, 8] }, message: "ReferenceError: nothing is not defined" },
   ])
+  evaluate("skipped; kept + absent", 9)
+  await shows("at notes.ts:1:17\n1 |          kept + absent\n  |                 ^")
+  expect(editor.problems.get("file:///notes.ts")).toMatchObject([{ range: { place: [0, 16, 0, 17] } }])
   evaluate("console.log('looping'); for (;;) {}")
   await shows("looping\n")
   editor.commands.get("nacre.interrupt")!()
   await shows("(interrupted")
+  // What waits behind another has its whole time to itself.
+  editor.values.set("nacre.session.timeoutMs", 200)
+  evaluate("for (;;) {}")
+  evaluate("console.log('its own time'); for (;;) {}")
+  await until("both have ended", () => editor.shown.split("stopped at its time limit of 200 ms").length === 3)
+  expect(editor.shown).toMatch(/limit of 200 ms[^\n]*\n\n\[notes.ts:1\]\nits own time\n\(stopped at/)
+  editor.values.set("nacre.session.timeoutMs", 10_000)
   evaluate("kept + 3")
   await shows("=> 43\n")
   editor.set("nacre.session.profile", "minimal")

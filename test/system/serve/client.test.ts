@@ -1,8 +1,10 @@
 // The client library against real servers: what it takes for granted, and what becomes of requests when the way breaks or a server hangs.
 import { execFileSync } from "node:child_process"
+import { once } from "node:events"
 import { afterAll, beforeAll, describe, expect, expectTypeOf, test } from "vitest"
+import { WebSocket, WebSocketServer } from "ws"
 import { connectSocket, connectStdio } from "nacre/client"
-import type { Client, ConnectionChange, ResultOf } from "nacre/client"
+import type { Client, ClientOptions, ConnectionChange, ResultOf, StdioOptions } from "nacre/client"
 import { serve } from "nacre/serve"
 import type { Served } from "nacre/serve"
 import { until } from "../../until.ts"
@@ -43,9 +45,12 @@ test("types its methods from the server's table", async () => {
   expect(check).toBeDefined()
 })
 
-describe.each<[string, () => Promise<Client>]>([
-  ["on stdio", () => connectStdio({ initialize: { events: "changes" } })],
-  ["on a socket", () => connectSocket({ url: served.url, token, initialize: { events: "changes" } })],
+describe.each<[string, (options?: ClientOptions) => Promise<Client>]>([
+  ["on stdio", (options) => connectStdio({ initialize: { events: "changes" }, ...options })],
+  [
+    "on a socket",
+    (options) => connectSocket({ url: served.url, token, initialize: { events: "changes" }, ...options }),
+  ],
 ])("%s", (_what, connect) => {
   test("evaluates, hears output and events, and tells failures apart", async () => {
     await using client = await connect()
@@ -79,6 +84,19 @@ describe.each<[string, () => Promise<Client>]>([
     const timed = await client.request("eval", { code: "for (;;) {}" }, { timeoutMs: 50 })
     expect(timed.status).toBe("interrupted")
     expect((await client.request("eval", { code: "1 + 1" })).value?.data).toBe(2)
+  })
+
+  test("refuses a message that is too large for the server, and keeps the session", async () => {
+    const changes: ConnectionChange[] = []
+    await using client = await connect({ onConnection: (it) => void changes.push(it) })
+    await client.request("eval", { code: "let kept = 7" })
+    const code = " ".repeat(33 * 1024 * 1024)
+    await expect(client.request("eval", { code }, { timeoutMs: 50 })).rejects.toMatchObject({
+      name: "RequestError",
+      kind: "message_too_large",
+    })
+    expect((await client.request("eval", { code: "kept" })).value?.data).toBe(7)
+    expect(changes).toEqual([])
   })
 
   test("fails what is under way when it is closed, and everything after", async () => {
@@ -129,7 +147,31 @@ describe("a process", () => {
     ).rejects.toMatchObject({
       kind: "server_exited",
     })
-    await expect(connectStdio({ ...quiet, command: ["there-is-no-such-command"] })).rejects.toThrow("ENOENT")
+  })
+
+  test.each<[string, StdioOptions]>([
+    ["is not there", { command: ["there-is-no-such-command"] }],
+    ["is no program", { command: [import.meta.dirname] }],
+    ["is not reached from where it is started", { cwd: "/there/is/no/such/folder" }],
+    ["has a name that no program can have", { command: ["no\0de"] }],
+  ])("whose program %s has not been started", async (_what, options) => {
+    await expect(connectStdio({ onStderr: () => {}, ...options })).rejects.toMatchObject({
+      name: "ConnectionError",
+      kind: "not_started",
+      message: expect.stringMatching(/cannot be started: .*(ENOENT|EACCES|null bytes)/) as string,
+    })
+  })
+
+  test.each<[string, unknown]>([
+    ["one text", "node"],
+    ["an empty list", []],
+    ["a list with an empty program", [""]],
+    ["a list with something else in it", ["node", 1]],
+  ])("cannot be made of %s", async (_what, command) => {
+    await expect(connectStdio({ command: command as string[] })).rejects.toMatchObject({
+      kind: "invalid_options",
+      message: expect.stringMatching(/^command must be a list of texts/) as string,
+    })
   })
 })
 
@@ -199,8 +241,39 @@ describe("a socket", () => {
     await wire.close()
   })
 
+  test("whose other end takes less than the server is opened again, without the message that was too large", async () => {
+    // A proxy, as one stands between: it ends what is above its own limit.
+    const proxy = new WebSocketServer({ port: 0, host: "127.0.0.1", maxPayload: 10_000 })
+    proxy.on("connection", (near, request) => {
+      const far = new WebSocket(served.url, request.headers["sec-websocket-protocol"]!.split(/, */))
+      const early: string[] = []
+      near.on("message", (data: Buffer) => {
+        if (far.readyState === far.OPEN) far.send(data.toString())
+        else early.push(data.toString())
+      })
+      far.on("open", () => early.forEach((text) => far.send(text)))
+      far.on("message", (data: Buffer) => near.send(data.toString()))
+      far.on("error", () => {})
+      near.on("error", () => {})
+      near.on("close", () => far.terminate())
+      far.on("close", () => near.terminate())
+    })
+    await once(proxy, "listening")
+    const changes: string[] = []
+    const url = `ws://127.0.0.1:${(proxy.address() as { port: number }).port}`
+    const client = await connectSocket({ url, token, onConnection: ({ type }) => void changes.push(type) })
+    await client.request("eval", { code: "let kept = 7" })
+    const large = client.request("eval", { code: " ".repeat(20_000) })
+    const after = client.request("eval", { code: "kept" })
+    await expect(large).rejects.toMatchObject({ kind: "message_too_large" })
+    expect((await after).value?.data).toBe(7)
+    expect(changes).toEqual(["lost", "resumed"])
+    await client.close()
+    await new Promise((resolve) => proxy.close(resolve))
+  })
+
   test("to a server that has forgotten it begins anew, and says so", async () => {
-    const other = await serve(under.nacre, { token, graceMs: 1 })
+    const other = await serve(under.nacre, { token })
     const changes: string[] = []
     const client = await connectSocket({ url: other.url, token, onConnection: ({ type }) => void changes.push(type) })
     await client.request("eval", { code: "1" })

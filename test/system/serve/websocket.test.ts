@@ -360,6 +360,25 @@ describe("a socket that breaks", () => {
     expect(served!.clients).toBe(1)
   })
 
+  test("cannot have got more than it was sent, and is not taken over by who says so", async () => {
+    await start({ graceMs: 12_345 })
+    const lost = await client()
+    expect(lost.messages[0]!.result).toMatchObject({ connection: lost.connection, graceMs: 12_345 })
+    lost.socket.terminate()
+    await lost.closed
+    const it = new Client(served!.url)
+    const { connection } = lost
+    await expect(it.ask("resume", { connection, received: 2 })).rejects.toMatchObject({
+      kind: "invalid_options",
+      message: expect.stringMatching(/params\.received must be at most 1/) as string,
+    })
+    // What was refused counts on neither side, and both connections can be had still.
+    expect(await it.ask("resume", { connection, received: 1 })).toMatchObject({ received: 1, missed: 0 })
+    expect((await it.ask("eval", { code: "6 * 7" })).value.data).toBe(42)
+    const next = await client()
+    expect(next.connection).not.toBe(connection)
+  })
+
   test("is forgiven only for the grace, then what ran is stopped", async () => {
     await start({ graceMs: 20 })
     const lost = await client()

@@ -5,7 +5,7 @@ import type { Connection, Settings, Status } from "../../../editors/vscode/sourc
 import { outcomeText, problemsOf } from "../../../editors/vscode/source/report.ts"
 import type { Outcome, Problem } from "../../../editors/vscode/source/report.ts"
 import type { Selected } from "../../../editors/vscode/source/positions.ts"
-import { gate } from "../../until.ts"
+import { gate, until } from "../../until.ts"
 
 /** One process, whose answers the test gives. */
 class FakeServer implements Connection {
@@ -89,8 +89,7 @@ describe("an evaluation", () => {
     await session.evaluate(at("1 + 1", "file:///a.ts", 6))
     expect(shown).toBe("\n[a.ts:7]\n=> 1 + 1\n")
     expect(servers[0]!.asked[0]).toMatchObject({
-      params: { code: "1 + 1", file: "a.ts", line: 7 },
-      options: { timeoutMs: 10_000 },
+      params: { code: "1 + 1", file: "a.ts", line: 7, timeoutMs: 10_000 },
     })
     servers[0]!.print("late\n")
     expect(shown).toContain("late\n")
@@ -122,6 +121,29 @@ describe("an evaluation", () => {
     expect(problems.get("file:///a.ts")).toEqual([])
   })
 
+  test("of a selection that begins inside a line has the document's columns, in its first line and after it", async () => {
+    await session.evaluate(at("0"))
+    const [server] = servers
+    const text = "f(x)\ng(y)"
+    server!.answer = async (code) => {
+      const place = (name: string) => ({ start: code.indexOf(name), end: code.indexOf(name) + 1, line: 0, column: 0 })
+      const error = { name: "Error", message: "no", rendered: "no", stack: [], spans: [place("x"), place("y")] }
+      return { status: "threw", error }
+    }
+    await session.evaluate({ ...at(text), start: { line: 4, character: 8 } })
+    expect(server!.asked.at(-1)!.params).toMatchObject({ code: `        ${text}`, line: 5 })
+    expect(problems.get("file:///a.ts")!.map(({ range }) => range)).toEqual([
+      { start: { line: 4, character: 10 }, end: { line: 4, character: 11 } },
+      { start: { line: 5, character: 2 }, end: { line: 5, character: 3 } },
+    ])
+    server!.answer = async () => ({
+      status: "threw",
+      error: { name: "Error", message: "no", rendered: "no", stack: [], spans: [] },
+    })
+    await session.evaluate({ ...at(text), start: { line: 4, character: 8 } })
+    expect(problems.get("file:///a.ts")![0]!.range.start).toEqual({ line: 4, character: 8 })
+  })
+
   test("of several editors goes to one session, in order", async () => {
     const held = gate()
     await session.evaluate(at("0"))
@@ -132,9 +154,12 @@ describe("an evaluation", () => {
     }
     const first = session.evaluate(at("first", "file:///a.ts"))
     const second = session.evaluate(at("second", "file:///b.ts"))
-    await second
+    await until("the first one is asked", () => server!.asked.length === 2)
+    // What it writes stands under its own place, whatever waits behind it.
+    server!.print("written\n")
     held.open()
-    await first
+    await Promise.all([first, second])
+    expect(shown).toBe("\n[a.ts:1]\n=> 0\n\n[a.ts:1]\nwritten\n=> first\n\n[b.ts:1]\n=> second\n")
     expect(server!.asked.map(({ params }) => [params["file"], params["code"]])).toEqual([
       ["a.ts", "0"],
       ["a.ts", "first"],
@@ -150,12 +175,54 @@ describe("an evaluation", () => {
         signal.addEventListener("abort", () => resolve({ status: "interrupted", because: "aborted" })),
       )
     const running = session.evaluate(at("for (;;) {}"))
-    await Promise.resolve()
+    const waiting = session.evaluate(at("2"))
+    await until("it runs", () => servers[0]!.asked.length === 2)
     expect(session.stop()).toBe(true)
-    await running
+    await Promise.all([running, waiting])
     expect(shown).toContain("(interrupted, because aborted, after 3 ms)")
+    expect(shown).toContain("Not evaluated: it was interrupted before it began.")
+    expect(servers[0]!.asked).toHaveLength(2)
     expect(session.stop()).toBe(false)
     expect(servers).toHaveLength(1)
+  })
+
+  test("has a time limit from when its code begins, which is named when it was what ended it", async () => {
+    settings = { ...settings, timeoutMs: 3_000 }
+    await session.evaluate(at("0"))
+    const [server] = servers
+    server!.answer = async () => ({ status: "timeout" })
+    await session.evaluate(at("for (;;) {}"))
+    expect(shown).toMatch(/\(stopped at its time limit of 3000 ms, setting nacre\.session\.timeoutMs\)\n$/)
+    // The client library's own deadline stands behind that of the process, and is no other limit.
+    expect(server!.asked.at(-1)).toMatchObject({ params: { timeoutMs: 3_000 }, options: { timeoutMs: 13_000 } })
+    server!.answer = async () => ({ status: "interrupted", because: "aborted" })
+    await session.evaluate(at("stuck"))
+    expect(shown).toMatch(/\(stopped at its time limit of 3000 ms[^\n]+\n$/)
+    for (const [timeoutMs, ms, guardMs] of [
+      [2 ** 31 - 1, 2 ** 31 - 1, 2 ** 31 - 1],
+      [150.5, 151, 10_151],
+      [-1, 1, 10_001],
+    ] as const) {
+      settings = { ...settings, timeoutMs }
+      await session.evaluate(at("1"))
+      expect(server!.asked.at(-1)).toMatchObject({ params: { timeoutMs: ms }, options: { timeoutMs: guardMs } })
+    }
+  })
+
+  test("that waits for a session which ends is not evaluated in the next one", async () => {
+    await session.evaluate(at("0"))
+    const held = gate()
+    servers[0]!.answer = async () => {
+      await held.opened
+      throw new Error("This client was closed.")
+    }
+    const both = [session.evaluate(at("1")), session.evaluate(at("2"))]
+    await until("it runs", () => servers[0]!.asked.length === 2)
+    const restarted = session.restart()
+    held.open()
+    await Promise.all([restarted, ...both])
+    expect(shown).toContain("Not evaluated: the session that it was meant for has ended.")
+    expect(servers.map(({ asked }) => asked.length)).toEqual([2, 0])
   })
 
   test("by a process that cannot be started is told where it was asked for, and tried again", async () => {
@@ -174,11 +241,11 @@ test("a hung process, which the client has killed, is followed by another", asyn
   const [hung] = servers
   hung!.answer = async () => {
     hung!.lose("it hung")
-    throw new Error("No answer within 10000 ms, and the request did not end when it was cancelled.")
+    throw Object.assign(new Error("No answer"), { kind: "timed_out" })
   }
   await session.evaluate(at("hang"))
   expect(shown).toContain("the session has ended, with all it held: it hung")
-  expect(shown).toContain("Not evaluated: No answer within 10000 ms")
+  expect(shown).toContain("The process did not stop it at the time limit of 10000 ms, and was killed.")
   await session.evaluate(at("1"))
   expect(servers).toHaveLength(2)
   expect(shown).toMatch(/=> 1\n$/)
@@ -215,7 +282,7 @@ describe("a restart", () => {
     await session.settingsChanged()
     expect(servers).toHaveLength(1)
     await session.evaluate(at("1"))
-    expect(servers[0]!.asked.at(-1)!.options.timeoutMs).toBe(50)
+    expect(servers[0]!.asked.at(-1)!.params["timeoutMs"]).toBe(50)
   })
 
   test("twice at once leaves one process", async () => {

@@ -189,6 +189,7 @@ function connect(nacre: Promise<Nacre> = Promise.resolve(standIn()), fails?: Err
       limits: resolveLimits(),
       resumable: {
         id: "con_a",
+        graceMs: 30_000,
         resume: () => {
           if (fails !== undefined) throw new NacreError(fails, `It failed with ${fails}.`)
           return { received: 1, missed: 0, inFlight: [2, "a"] }

@@ -108,6 +108,23 @@ describe("the examples of the specification", () => {
   })
 })
 
+describe("an id that is no exact number", () => {
+  it.each(["1e400", "-1e400", "9007199254740992", "9007199254740993", "-9007199254740993", "1e300"])(
+    "%s is refused, since its answer could not name it",
+    async (id) => {
+      const client = new Client()
+      const text = `{"jsonrpc":"2.0","method":"get_data","id":${id}}`
+      expect(await client.ask(text)).toMatchObject([{ id: null, error: { code: -32600 } }])
+      expect(await client.ask(`[${text}]`)).toMatchObject([[{ id: null, error: { code: -32600 } }]])
+    },
+  )
+
+  it.each(["9007199254740991", "-9007199254740991", "0", "1.5"])("%s is one", async (id) => {
+    const answers = await new Client().ask(`{"jsonrpc":"2.0","method":"get_data","id":${id}}`)
+    expect(answers).toEqual([result(["hello", 5], Number(id))])
+  })
+})
+
 const request = (id: number, method = "wait"): string => JSON.stringify({ jsonrpc: "2.0", id, method })
 
 function gated(): {
