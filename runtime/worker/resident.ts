@@ -350,7 +350,7 @@ export class Resident implements NameTable {
     )
     if (thrown !== undefined) return errorRecord(thrown, this, { text: "", file: "", line: 1 })
     const roots = data.flatMap(({ from }) => (from === "" ? [] : [from]))
-    this.#entered = { own: this.#definitionsOf({ unit }, "", 1), roots }
+    this.#entered = { own: this.#definitionsOf({ unit }, ""), roots }
     return undefined
   }
 
@@ -366,7 +366,7 @@ export class Resident implements NameTable {
     how: "ok" | "threw" | "exited",
   ): { set: string[]; removed: string[]; definitions: string[] } {
     const { root, message, compiled } = evl
-    const own = this.#definitionsOf(compiled!, message.file, message.line)
+    const own = this.#definitionsOf(compiled!, message.file)
     for (const name of compiled!.unit.valueless) this.realm.api.remove(name)
     const finished = this.realm.api.finish(how === "ok" ? "ok" : "threw")
     const [set, removed] = [copyStrings(finished.assigned), copyStrings(finished.removed)]
@@ -394,7 +394,7 @@ export class Resident implements NameTable {
   ): { delta: Delta; rejected: Rejection[] } {
     const { api } = this.realm
     const { unit } = compiled
-    const own = this.#definitionsOf(compiled, evl.message.file, evl.message.line)
+    const own = this.#definitionsOf(compiled, evl.message.file)
     const applied = evl.queue.length === 0 ? noWrites : this.#applyQueue(evl, own, how)
     const { folded, apply } = applied
     let { rejected } = applied
@@ -597,7 +597,7 @@ export class Resident implements NameTable {
     for (const { source } of definitions) this.#look(source)
     this.units.set(filename, { unit, file: filename })
     for (const name of unit.captures) this.#captured.add(name)
-    const own = this.#definitionsOf({ unit }, "", 1)
+    const own = this.#definitionsOf({ unit }, "")
     const data = definitions.filter(({ isData }) => isData).map(({ name }) => name)
     const touched = touchedBy({
       unit: this.#withBuiltInChanges(unit),
@@ -1056,7 +1056,7 @@ export class Resident implements NameTable {
     if (!unit.valid) return unit.rendered
     this.units.set(filename, { unit, file: filename })
     for (const name of unit.captures) this.#captured.add(name)
-    const own = this.#definitionsOf({ unit }, "", 1)
+    const own = this.#definitionsOf({ unit }, "")
     for (const { name } of kept) {
       const compiled = own.get(name)
       const record = this.#definitions.get(name)?.record
@@ -1078,7 +1078,7 @@ export class Resident implements NameTable {
   }
 
   /** The unit's definitions by name; the declarations of one name are one definition. */
-  #definitionsOf({ unit }: Pick<Compiled, "unit">, file: string, firstLine: number): Map<string, Definition> {
+  #definitionsOf({ unit }: Pick<Compiled, "unit">, file: string): Map<string, Definition> {
     const own = new Map<string, Definition>()
     const facts: ImportFacts = new Map()
     for (const definition of unit.definitions) {
@@ -1093,7 +1093,7 @@ export class Resident implements NameTable {
           kind,
           source,
           file,
-          line: span.line + firstLine - 1,
+          line: span.line,
           column: span.column,
           dependencies,
           digest,

@@ -97,3 +97,17 @@ got`,
     [null, "my.ts", 102, 13, false, "my.ts:102:13"],
   ])
 })
+
+test("a definition of an eval that begins in a later line stands there, also in a realm that is made again", async () => {
+  const session = await under.open()
+  await session.eval("function f() { throw new Error('x') }\nconst g = () => f()", { file: "a.ts", line: 7 })
+  const places = async () => (await session.eval("g()")).error!.stack.slice(0, 2).map(({ line }) => line)
+  expect(await places()).toEqual([7, 8])
+  await under.killHosts()
+  expect(await places()).toEqual([7, 8])
+  const { declarations } = await session.exportRevision()
+  expect(declarations.map(({ key, line }) => [key, line])).toEqual([
+    ["f", 7],
+    ["g", 8],
+  ])
+})
