@@ -105,7 +105,7 @@ test("a definition of an eval that begins in a later line stands there, also in 
   expect(await places()).toEqual([7, 8])
   await under.killHosts()
   expect(await places()).toEqual([7, 8])
-  const { declarations } = await session.exportRevision()
+  const { declarations } = session.exportRevision()
   expect(declarations.map(({ key, line }) => [key, line])).toEqual([
     ["f", 7],
     ["g", 8],
