@@ -97,7 +97,9 @@ describe("after the server was replaced", () => {
     await served.stop()
     await under.nacre.session("replaced")!.close()
     served = await serve(under.nacre, { token, port: Number(port) })
-    expect(await terminal.shows(/Connected again;[^]*> /)).toContain("session 'replaced' is new")
+    expect(await terminal.shows(new RegExp(`Connected again;[^]*${prompted.source}`))).toContain(
+      "session 'replaced' is new",
+    )
     expect(await terminal.line("typeof gone")).toContain("\n'undefined'\n")
     terminal.type(controlD)
     expect(await terminal.left()).toBe(0)
