@@ -774,13 +774,13 @@ export class Nacre {
     }
   }
 
-  /** A group's hosts go with its last session, but for those that stand ready for the main workspace. */
   /** One more session, or trial, that hosts of the group serve. */
   #joinGroup(group: string, profile: Profile): void {
     this.#groupKinds.set(group, this.#confinements.of(profile).kind)
     this.#groupSizes.set(group, (this.#groupSizes.get(group) ?? 0) + 1)
   }
 
+  /** A group's hosts go with its last session, but for those that stand ready for the main workspace. */
   #leaveGroup(group: string): void {
     const size = (this.#groupSizes.get(group) ?? 0) - 1
     if (size > 0) {

@@ -1,4 +1,4 @@
-// `import()` in code that is made at run time: by `eval`, `new Function`, and in files that are not looked through.
+// `import()` that no compiler of ours has seen: in code that is made at run time, by `eval` or `new Function`, and in CommonJS files.
 //
 // Everywhere else it is a call of the realm's own loader, put there by the compiler. Here the engine asks the thread, and what the thread
 // answers with must be the realm's: an error object of the outer realm would be a way out of the session's.

@@ -1,23 +1,9 @@
 // Classes that are values, and their instances, through a realm that is thrown away after every eval: the same results as the engine gives for
 // the same scripts in one context. Side effects of class bodies are logged, so that what runs twice shows.
-import { inspect } from "node:util"
 import { describe, expect, test } from "vitest"
 import { byEngine } from "../../by-engine.ts"
+import { byRebuilds } from "../../by-rebuilds.ts"
 import { ResidentSession } from "../../resident.ts"
-
-async function byUs(scripts: readonly string[]): Promise<string[]> {
-  const session = new ResidentSession()
-  const values: string[] = []
-  for (const script of scripts) {
-    const { status, text, value } = await session.eval(script)
-    expect(session.ephemeral.map((name) => `${name}: ${session.ephemeralText(name)}`)).toEqual([])
-    values.push(status === "ok" ? inspect(value, { depth: 9 }) : inspect(text.split("\n")[0]))
-    expect(session.rebuild()).toEqual([])
-    const { delta } = await session.eval("globalThis; void 0")
-    expect(delta, script).toEqual({})
-  }
-  return values
-}
 
 const cases: [what: string, scripts: string[]][] = [
   [
@@ -186,7 +172,7 @@ const cases: [what: string, scripts: string[]][] = [
 
 describe("a realm thrown away after every eval", () => {
   test.each(cases)("%s", async (_what, scripts) => {
-    expect(await byUs(scripts)).toEqual(byEngine(scripts))
+    expect(await byRebuilds(scripts)).toEqual(byEngine(scripts))
   })
 })
 

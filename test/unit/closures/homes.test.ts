@@ -1,24 +1,9 @@
 // Functions that only mean something inside a class or an object literal, since they use private names or `super`: through a realm that is
 // thrown away after every eval they give what the engine gives for the same scripts in one context.
-import { inspect } from "node:util"
 import { describe, expect, test } from "vitest"
 import { byEngine } from "../../by-engine.ts"
+import { byRebuilds } from "../../by-rebuilds.ts"
 import { ResidentSession } from "../../resident.ts"
-
-async function byUs(scripts: readonly string[]): Promise<string[]> {
-  const session = new ResidentSession()
-  const values: string[] = []
-  for (const script of scripts) {
-    const { status, text, value } = await session.eval(script)
-    expect(session.ephemeral.map((name) => `${name}: ${session.ephemeralText(name)}`)).toEqual([])
-    values.push(status === "ok" ? inspect(value, { depth: 9 }) : inspect(text.split("\n")[0]))
-    expect(session.rebuild()).toEqual([])
-    // Looking at everything finds nothing changed: the same graph gives the same bytes in the realm that was made from them.
-    const { delta } = await session.eval("globalThis; void 0")
-    expect(delta, script).toEqual({})
-  }
-  return values
-}
 
 const cases: [what: string, scripts: string[]][] = [
   [
@@ -289,12 +274,12 @@ const cases: [what: string, scripts: string[]][] = [
 
 describe("what a rebuilt realm gives is what the engine gives", () => {
   test.each(cases)("%s", async (_what, scripts) => {
-    expect(await byUs(scripts)).toEqual(byEngine(scripts))
+    expect(await byRebuilds(scripts)).toEqual(byEngine(scripts))
   })
 })
 
 test("async functions and generators with a home", async () => {
-  const values = await byUs([
+  const values = await byRebuilds([
     "class A { #n = 1; async f() { return 1 } work() { return async (k) => { await 1; return this.#n += k } } all() { const self = this; return function* () { for (let i = 0; i < 2; i++) yield self.#n++ } } } class B extends A { later() { return async () => (await super.f()) + 1 } }; const w = new A().work(), all = new A().all(), later = new B().later(); await w(1)",
     "[await w(2), [...all()], await later()]",
     "[await w(2), [...all()], await later()]",
