@@ -588,6 +588,7 @@ export class SessionChanges {
     if (open?.made === undefined) throw this.#notFound(id)
     const { state, id: session } = this.#context
     const shell = await this.#context.ready()
+    await shell.written()
     const { changed, rewritten, removed } = open.candidate
     const then = copyState(state)
     loseRealm(then, "it lives in the realm of the session, and this runs in another")
@@ -633,6 +634,7 @@ export class SessionChanges {
     const { state } = this.#context
     const { candidate, id, change } = open
     const { removed, valueless, dependents } = candidate
+    await (await this.#context.ready()).written()
     const lost = [...dependents].filter((name) => hasChangedData(state, name))
     if (lost.length > 0 && change.onDataLoss !== "rebuild") {
       const message = `${lost.join(", ")} would be made again and lose data that came later; pass onDataLoss: "rebuild" to accept that.`

@@ -37,7 +37,7 @@ import type { EncodedGroupBytes, Realm } from "./realm.ts"
 import type { RunningEval } from "./running-eval.ts"
 import type { ModuleGraph } from "./modules/graph.ts"
 import { isCodeChange } from "../wire/code-changes.ts"
-import { mayHideWords, mayLinger, mayReachBuiltIns, mayReachGlobal } from "./reaching-code.ts"
+import { mayGoOn, mayHideWords, mayLinger, mayReachBuiltIns, mayReachGlobal } from "./reaching-code.ts"
 import { ResidentImports } from "./resident-imports.ts"
 import type { ImportFacts } from "./resident-imports.ts"
 import { ResidentPreludes } from "./resident-preludes.ts"
@@ -85,6 +85,15 @@ interface Encoded {
   readonly print: string
   /** The sources of the functions in its group. */
   readonly sources?: readonly string[]
+  readonly size?: number
+}
+
+interface WhatToEncode {
+  readonly touched: Touched | "all"
+  readonly assigned: ReadonlySet<string>
+  /** Names whose groups are to be made again in the realm from what is written. */
+  readonly moved?: ReadonlySet<string> | undefined
+  readonly defersAbove?: number | undefined
 }
 
 /** Sources that nothing refers to are dropped when there are so many more than when they were last counted. */
@@ -126,6 +135,8 @@ export class Resident implements NameTable {
   readonly #captured = new Set<string>()
   readonly #referenced = new Set<string>()
   readonly #ephemeral = new Set<string>()
+  /** Names whose values are yet to be written. What those hold, and which of them hang together, is not known until then. */
+  readonly #pending = new Set<string>()
   /** What each local was last encoded as: its group's names and a fingerprint of its bytes. */
   readonly #encoded = new Map<string, Encoded>()
   /** The sources of functions that are committed, and how many of them were in use when that was last counted. */
@@ -155,6 +166,7 @@ export class Resident implements NameTable {
   /** Revisions that were entered, compiled. */
   readonly #pinnedUnits = new Map<string, { readonly unit: Compiled["unit"]; readonly script: Script }>()
   #postponed = nothingPostponed
+  #mayGoOn = false
   #mayLinger = false
   #mayReachGlobal = false
   #mayReachBuiltIns = false
@@ -262,7 +274,7 @@ export class Resident implements NameTable {
 
   /** Whether code of this session has been seen that can start something which goes on by itself, timers and tool calls aside. */
   get mayGoOn(): boolean {
-    return this.#mayLinger || this.#mayReachGlobal || this.#mayReachBuiltIns
+    return this.#mayGoOn || this.#mayReachGlobal || this.#mayReachBuiltIns
   }
 
   /** The script of that file name, for positions in stacks. */
@@ -444,7 +456,9 @@ export class Resident implements NameTable {
     if (!folded.cleared) this.#stale.push(...this.#imports.outdated(declared))
     // What nested evals could reach is not looked for name by name.
     const moved = this.#moveInstances()
-    const isAllTouched = isReferenceChanged || moved !== undefined || this.#hasMoved || evl.hadNested
+    const isReferencePending = this.#pending.size > 0 && redefined.length > 0
+    const hasMoved = moved !== undefined || this.#hasMoved
+    const isAllTouched = isReferenceChanged || isReferencePending || hasMoved || evl.hadNested
     this.#hasMoved = false
     const roots = [
       ...unit.mentions,
@@ -458,7 +472,7 @@ export class Resident implements NameTable {
           definitionOf: (name) =>
             this.#withChanges(name, codeOf(entered?.own.get(name) ?? this.#definitions.get(name) ?? own.get(name))),
           isLocal: (name) => isLocal(this.kind(name)),
-          isEphemeral: (name) => this.#ephemeral.has(name),
+          isEphemeral: (name) => this.#ephemeral.has(name) || this.#pending.has(name),
           reachedFrom: (name) => this.#reachedFrom(name),
           isUnknown: (name) => this.#isUnknown(name),
           referenced: this.#referenced,
@@ -473,8 +487,15 @@ export class Resident implements NameTable {
     }
     const written = new Set([...assigned, ...code.set])
     if (retained !== "") written.add(retain!.as)
-    const { plain, groups, ephemeral, late, sources } = this.#encode(touched, written, moved)
+    const { plain, groups, ephemeral, late, sources } = this.#encode({
+      touched,
+      assigned: written,
+      moved,
+      // What stands beside a value as a part of its own is written with it.
+      defersAbove: hasMoved || retained !== "" || this.#codeChanges.size > 0 ? undefined : evl.message.defersAbove,
+    })
     const delta: Delta = {}
+    if (this.#pending.size > 0) delta.pending = [...this.#pending]
     if (retained !== "") delta.retained = { as: retain!.as, isFunction: retained === "function" }
     if (assigned.length > 0) delta.set = assigned.map((name) => ({ name, readonly: this.kind(name) === "readonly" }))
     const gone = [...removed.filter((name) => !removedDefinitions.includes(name)), ...code.removed]
@@ -794,7 +815,7 @@ export class Resident implements NameTable {
 
   /** Touched locals that do not hold any more what they were last encoded as. */
   #changedSince(touched: Touched | "all"): string[] {
-    const names = Array.from(this.#namesToEncode(touched, new Set())).filter((name) => this.#encoded.has(name))
+    const names = this.#namesToEncode(touched, new Set()).filter((name) => this.#encoded.has(name))
     const changed = names.filter(
       (name) =>
         this.realm.api.isPrimitive(name) &&
@@ -812,7 +833,8 @@ export class Resident implements NameTable {
   // Inside
 
   #look(source: string): void {
-    this.#mayLinger ||= mayLinger(source)
+    this.#mayGoOn ||= mayGoOn(source)
+    this.#mayLinger ||= mayLinger(source, this.realm.capabilities.hasNode)
     this.#mayReachGlobal ||= mayReachGlobal(source)
     this.#mayReachBuiltIns ||= mayReachBuiltIns(source)
     this.#mayHideWords ||= mayHideWords(source)
@@ -976,7 +998,8 @@ export class Resident implements NameTable {
       }
     }
     const print = fingerprint(bytes)
-    for (const name of names) this.#encoded.set(name, { names, print, sources })
+    const encoded = { names, print, sources, size: bytes.length }
+    for (const name of names) this.#encoded.set(name, encoded)
     return problem === undefined
   }
 
@@ -1122,7 +1145,14 @@ export class Resident implements NameTable {
     return own
   }
 
-  #encode(touched: Touched | "all", assigned: ReadonlySet<string>, moved?: ReadonlySet<string>) {
+  /** Writes what evals have put off. */
+  writePending(): Pick<ChangeAnswer, "plain" | "groups" | "sources" | "ephemeral"> {
+    const nothing = new Set<string>()
+    return this.#encode({ touched: { locals: nothing, definitions: [] }, assigned: nothing })
+  }
+
+  /** What a commit writes of the locals. Groups of more bytes than `defersAbove` are put off, and all that may hang together with them. */
+  #encode({ touched, assigned, moved, defersAbove = Infinity }: WhatToEncode) {
     const plain: Delta["plain"] & object = []
     const groups: Delta["groups"] & object = []
     const late: string[] = []
@@ -1132,9 +1162,20 @@ export class Resident implements NameTable {
       for (const name of touched.locals)
         for (const member of this.#encoded.get(name)?.names ?? [name]) explained.add(member)
     }
+    for (const name of this.#pending) explained.add(name)
     const isLate = (name: string): boolean => touched !== "all" && !explained.has(name)
     const objects: string[] = []
-    for (const name of this.#namesToEncode(touched, assigned)) {
+    let all = this.#namesToEncode(touched, assigned)
+    const isDue = (name: string): boolean =>
+      this.#pending.has(name) || (this.#encoded.get(name)?.size ?? 0) > defersAbove
+    const defers = defersAbove < Infinity && all.some(isDue)
+    if (!defers && this.#pending.size > 0) all = [...new Set([...all, ...this.#pending])]
+    for (const name of all) {
+      if (defers && isLocal(this.kind(name)) && !this.realm.api.isPrimitive(name)) {
+        this.#pending.add(name)
+        continue
+      }
+      this.#pending.delete(name)
       this.#ephemeral.delete(name)
       if (!isLocal(this.kind(name))) continue
       if (!this.realm.api.isPrimitive(name)) {
@@ -1174,7 +1215,7 @@ export class Resident implements NameTable {
         const isSame = before?.print === print && before.names.length === group.names.length
         isChanged ||= !isSame || assigned.has(name)
         if (!isSame && before !== undefined && group.names.every(isLate)) late.push(name)
-        this.#encoded.set(name, { names: group.names, print, sources: ids })
+        this.#encoded.set(name, { names: group.names, print, sources: ids, size: bytes.length })
       }
       if (!isChanged) continue
       groups.push(group)
@@ -1188,13 +1229,13 @@ export class Resident implements NameTable {
   }
 
   /** Touched locals with all that share a group with them; every local when anything may have changed. */
-  #namesToEncode(touched: Touched | "all", assigned: ReadonlySet<string>): Iterable<string> {
+  #namesToEncode(touched: Touched | "all", assigned: ReadonlySet<string>): string[] {
     if (touched === "all" || this.#mayLinger) return copyStrings(this.realm.api.locals())
     const wanted = new Set(assigned)
     for (const name of touched.locals) {
       for (const member of this.#encoded.get(name)?.names ?? [name]) wanted.add(member)
     }
-    return wanted
+    return [...wanted]
   }
 
   /** Built-ins are reached without a name of the session, as files are: what was changed of the ones and what the others use is part of every eval. */
@@ -1258,6 +1299,7 @@ export class Resident implements NameTable {
   #forget(name: string): void {
     this.#encoded.delete(name)
     this.#ephemeral.delete(name)
+    this.#pending.delete(name)
   }
 }
 
