@@ -47,6 +47,9 @@ export class ResidentSession {
   /** Values that share more bytes are written only by `write`, and before a rebuild. */
   defersAbove: number | undefined
 
+  /** Bytes above which it is found out whether an eval only reads. */
+  provesAbove: number | undefined
+
   constructor({ realms = ordinaryRealms, jsx }: { realms?: RealmMaker; jsx?: JsxOptions } = {}) {
     this.#realms = realms
     this.#jsx = jsx && jsxOf(jsx)
@@ -78,6 +81,7 @@ export class ResidentSession {
         return c === undefined ? urlParts(String(a), other) : changedUrlParts(String(a), String(c), String(b))
       },
     )
+    if (this.provesAbove !== undefined) resident.provesAbove = this.provesAbove
     resident.prepare()
     return resident
   }

@@ -29,6 +29,8 @@ import type {
   Rejection,
   SourceOfFunctions,
 } from "../wire/schema.ts"
+import { readingOf } from "../language/reading.ts"
+import type { Reading } from "../language/reading.ts"
 import { newScript } from "./compile-cache.ts"
 import type { Compiled } from "./compile-cache.ts"
 import { errorRecord } from "./error-record.ts"
@@ -65,6 +67,8 @@ interface Postponed {
   readonly isOwn: (name: string) => boolean
 }
 
+const noLocals: ReadonlySet<string> = new Set()
+
 const nothingPostponed: Postponed = { kept: [], groups: [], isReadonly: () => false, isOwn: () => false }
 
 interface AppliedWrites {
@@ -86,6 +90,8 @@ interface Encoded {
   /** The sources of the functions in its group. */
   readonly sources?: readonly string[]
   readonly size?: number
+  /** It is data and nothing else. */
+  readonly isInert?: boolean
 }
 
 interface WhatToEncode {
@@ -104,6 +110,9 @@ const candidatesKept = 8
 
 /** Earlier revisions whose compiled definitions are kept: a loop calls one again and again. */
 const pinnedUnitsKept = 4
+
+/** Bytes of touched groups above which it is worth finding out whether the eval has only read. */
+const provesAboveBytes = 64 * 1024
 
 /** Groups shorter than this are compared as they are, longer ones by digest. */
 const comparedBytesMax = 64
@@ -172,6 +181,10 @@ export class Resident implements NameTable {
   #mayReachBuiltIns = false
   #mayHideWords = false
   #retargets = 0
+
+  /** Tests have more proved. */
+  provesAbove = provesAboveBytes
+  readonly #readings = new WeakMap<object, Reading | "none">()
 
   /** What JSX is turned into. */
   readonly jsx: Jsx | undefined
@@ -477,7 +490,8 @@ export class Resident implements NameTable {
           isUnknown: (name) => this.#isUnknown(name),
           referenced: this.#referenced,
         })
-    const code = this.#noteCode(touched, redefined, folded.cleared)
+    const isReading = touched !== "all" && this.#isLarge(touched) && this.#hasOnlyRead(evl, unit, own, assigned)
+    const code = this.#noteCode(touched, redefined, folded.cleared, isReading)
     for (const name of code.removed) {
       const owner = this.#codeChanges.get(name)!
       this.#codeChanges.delete(name)
@@ -488,7 +502,7 @@ export class Resident implements NameTable {
     const written = new Set([...assigned, ...code.set])
     if (retained !== "") written.add(retain!.as)
     const { plain, groups, ephemeral, late, sources } = this.#encode({
-      touched,
+      touched: isReading && this.#codeChanges.size === 0 ? { ...touched, locals: noLocals } : touched,
       assigned: written,
       moved,
       // What stands beside a value as a part of its own is written with it.
@@ -1147,8 +1161,7 @@ export class Resident implements NameTable {
 
   /** Writes what evals have put off. */
   writePending(): Pick<ChangeAnswer, "plain" | "groups" | "sources" | "ephemeral"> {
-    const nothing = new Set<string>()
-    return this.#encode({ touched: { locals: nothing, definitions: [] }, assigned: nothing })
+    return this.#encode({ touched: { locals: noLocals, definitions: [] }, assigned: noLocals })
   }
 
   /** What a commit writes of the locals. Groups of more bytes than `defersAbove` are put off, and all that may hang together with them. */
@@ -1205,7 +1218,7 @@ export class Resident implements NameTable {
       for (const group of encoded.groups) if (group.names.some((name) => moved.has(name))) this.#makeAgain(group)
       this.realm.api.endMove()
     }
-    for (const { names, bytes, sources: records } of encoded.groups) {
+    for (const { names, bytes, sources: records, isInert } of encoded.groups) {
       const print = fingerprint(bytes)
       const ids = records.map(({ id }) => id)
       const group = ids.length === 0 ? { names, bytes } : { names, bytes, sources: ids }
@@ -1215,7 +1228,7 @@ export class Resident implements NameTable {
         const isSame = before?.print === print && before.names.length === group.names.length
         isChanged ||= !isSame || assigned.has(name)
         if (!isSame && before !== undefined && group.names.every(isLate)) late.push(name)
-        this.#encoded.set(name, { names: group.names, print, sources: ids, size: bytes.length })
+        this.#encoded.set(name, { names: group.names, print, sources: ids, size: bytes.length, isInert })
       }
       if (!isChanged) continue
       groups.push(group)
@@ -1226,6 +1239,53 @@ export class Resident implements NameTable {
       }
     }
     return { plain, groups, ephemeral: encoded.ephemeral, late, sources }
+  }
+
+  #isLarge({ locals }: Touched): boolean {
+    let bytes = 0
+    for (const name of locals) bytes += this.#encoded.get(name)?.size ?? 0
+    return bytes > this.provesAbove
+  }
+
+  /**
+   * Whether the eval can have changed nothing but the names that it assigned: its text only reads, and so do those of the functions that it reaches; what it
+   * has found there is data.
+   */
+  #hasOnlyRead(
+    { message, queue, hadNested }: RunningEval,
+    unit: Compiled["unit"],
+    own: ReadonlyMap<string, Definition>,
+    assigned: readonly string[],
+  ): boolean {
+    const { api } = this.realm
+    if (this.#mayLinger || this.#codeChanges.size > 0 || this.jsx !== undefined || message.pinned !== undefined)
+      return false
+    if (message.args !== undefined || message.retain !== undefined || queue.length > 0 || hadNested) return false
+    // An object that is bound now may hold what others hold: only encoding tells.
+    if (assigned.some((name) => isLocal(this.kind(name)) && !api.isPrimitive(name))) return false
+    const seen = new Set<string>()
+    const open = [{ key: unit as object, source: message.source, outer: unit.mentions }]
+    for (let text = open.pop(); text !== undefined; text = open.pop()) {
+      const outer = new Set(text.outer)
+      let reading = this.#readings.get(text.key)
+      if (reading === undefined) this.#readings.set(text.key, (reading = readingOf(text.source, outer) ?? "none"))
+      if (reading === "none" || reading.globals.some((name) => this.kind(name) !== undefined)) return false
+      for (const name of outer) {
+        if (reading.globals.includes(name)) continue
+        const isCalled = reading.calls.includes(name)
+        const definition = codeOf(own.get(name) ?? this.#definitions.get(name))
+        if (definition === undefined) {
+          if (isCalled || !isLocal(this.kind(name)) || this.#ephemeral.has(name)) return false
+          if (!api.isPrimitive(name) && this.#encoded.get(name)?.isInert !== true) return false
+        } else if (!seen.has(name)) {
+          seen.add(name)
+          const { record, reads } = definition
+          if (record.wrappers !== undefined) return false
+          open.push({ key: record, source: record.source, outer: [...reads] })
+        }
+      }
+    }
+    return true
   }
 
   /** Touched locals with all that share a group with them; every local when anything may have changed. */
@@ -1262,6 +1322,7 @@ export class Resident implements NameTable {
     touched: Touched | "all",
     redefined: readonly string[],
     isCleared: boolean,
+    mustLook: boolean,
   ): { set: string[]; removed: string[] } {
     const { api } = this.realm
     const changes = this.#codeChanges
@@ -1273,6 +1334,7 @@ export class Resident implements NameTable {
     const owners = new Set(changes.values())
     this.#commits += 1
     const withBuiltIns =
+      mustLook ||
       this.#mayReachBuiltIns ||
       api.holdsBuiltIn() ||
       owners.has(builtIns) ||

@@ -143,6 +143,7 @@ async function byUs(parts: readonly Part[], random: () => number): Promise<Ended
   const session = new ResidentSession({ realms })
   // Values are written with each eval, or only before a rebuild.
   if (random() < 0.3) session.defersAbove = 0
+  if (random() < 0.5) session.provesAbove = -1
   const ended: Ended = { how: "ok", value: "", logged: "", frames: [] }
   const logged: string[] = []
   const marks: string[] = []
