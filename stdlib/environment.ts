@@ -95,21 +95,27 @@ export interface Unit {
   run: ((...parameters: unknown[]) => { v: unknown } | Promise<{ v: unknown }>) | undefined
 }
 
-/** A definition that lives in the session; also what its name holds while it is in force. */
+/** A definition that lives in the session; also what its name holds while it is in force. There is one for each time that one is made. */
 export class Definition implements Saved {
-  readonly state = "definition"
-  readonly reason = ""
   readonly cell: Cell
   readonly value: unknown
   readonly group: UnitGroup
-  /** All that was made with it. */
-  readonly made: readonly unknown[]
+  /** All that was made together, when that is more than one. */
+  readonly made: readonly unknown[] | undefined
 
   constructor(cell: Cell, value: unknown, group: UnitGroup, made: readonly unknown[]) {
     this.cell = cell
     this.value = value
     this.group = group
-    this.made = made
+    this.made = made.length === 1 ? undefined : made
+  }
+
+  get state(): "definition" {
+    return "definition"
+  }
+
+  get reason(): string {
+    return ""
   }
 }
 
@@ -727,7 +733,9 @@ export class Environment implements CellOwner {
     const definition = this.#cells[name]?.definition
     if (definition === undefined) return false
     const { made, value, group } = definition
-    for (let index = 0; index < made.length; index++) if (made[index] === object && object !== value) return true
+    for (let index = 0; made !== undefined && index < made.length; index++) {
+      if (made[index] === object && object !== value) return true
+    }
     return this.#isOfLocal(group.cells, object) || this.#isOfLocal(group.dependencies, object)
   }
 
