@@ -253,7 +253,7 @@ export function commitChange(state: SessionState, change: MadeChange, by: Revisi
     (name) => state.dataMade?.has(name) === true && state.locals.get(name) === state.dataMade.get(name),
   )
   for (const name of removed) noteReplaced(state, name)
-  for (const name of made) noteReplaced(state, name)
+  if (state.definitions.mayHaveData) for (const name of made) noteReplaced(state, name)
   for (const { name, isData } of definitions) if (isData !== true) noteReplaced(state, name)
   for (const name of removed) undefine(state, name)
   for (const record of definitions) {
@@ -265,16 +265,24 @@ export function commitChange(state: SessionState, change: MadeChange, by: Revisi
   const readonlyOf = (name: string): boolean =>
     state.definitions.has(name) || (state.locals.get(name)?.readonly ?? false)
   putValues(state, change, readonlyOf, () => true)
-  for (const name of [...made, ...unchanged]) {
+  const noteMade = (name: string): void => {
     const local = state.locals.get(name)
     if (local !== undefined) (state.dataMade ??= new Map()).set(name, local)
   }
+  for (const name of made) noteMade(name)
+  for (const name of unchanged) noteMade(name)
   state.commit += 1
   return recordRevision(state, by)
 }
 
-/** Whether a definition holds other data than its declaration made. */
-export function hasChangedData(state: SessionState, name: string): boolean {
+/** Those of the definitions that hold other data than their declarations made. */
+export function withChangedData(state: SessionState, names: ReadonlySet<string>): string[] {
+  // Most sessions have no data, and a change may make thousands again.
+  if (!state.hasCodeChanges && state.dataMade === undefined) return []
+  return Array.from(names).filter((name) => hasChangedData(state, name))
+}
+
+function hasChangedData(state: SessionState, name: string): boolean {
   if (state.hasCodeChanges) {
     for (const local of state.locals.keys()) if (isChangeOf(name, local)) return true
   }
