@@ -72,10 +72,13 @@ const makingFunctions = words("Array.of Array.from Object.entries Object.keys Ob
 const callingFunctions = words("Array.from JSON.stringify JSON.parse Object.groupBy Map.groupBy")
 /** Functions by themselves, which may also be handed to built-ins. */
 const functions = words("BigInt Boolean Number String isFinite isNaN parseFloat parseInt")
-const classes = words(`
-  Array BigInt64Array BigUint64Array Date Error EvalError Float32Array Float64Array Int16Array Int32Array Int8Array Map RangeError Set SyntaxError TypeError
-  URIError Uint16Array Uint32Array Uint8Array Uint8ClampedArray
+/** What these make has nothing in common with what they are given. */
+const makingClasses = words("Array Date Error EvalError Map RangeError Set SyntaxError TypeError URIError")
+/** A view may be one of a buffer that was there before. */
+const views = words(`
+  BigInt64Array BigUint64Array Float32Array Float64Array Int16Array Int32Array Int8Array Uint16Array Uint32Array Uint8Array Uint8ClampedArray
 `)
+const classes = new Set([...makingClasses, ...views])
 const values = words("Infinity NaN undefined")
 
 /** What a name that is declared in the text is known to hold for ever. */
@@ -146,7 +149,8 @@ class Reader implements Reading {
   #accumulatorOf({ callee, arguments: given }: CallExpression): Node | undefined {
     const [first, seed] = given
     if (callee.type !== "MemberExpression" || named(callee.property)?.startsWith("reduce") !== true) return undefined
-    if (first === undefined || seed === undefined || !this.#isMade(bare(seed))) return undefined
+    if (first === undefined || seed === undefined) return undefined
+    if (bare(seed).type === "Identifier" || !this.#isMade(bare(seed))) return undefined
     const step = bare(first)
     if (!isFunction(step)) return undefined
     const [param] = step.params
@@ -181,8 +185,10 @@ class Reader implements Reading {
   }
 
   #initially(init: Node): Held {
-    if (isFunction(bare(init))) return "function"
-    return this.#isMade(bare(init)) ? "made" : "anything"
+    // What another name holds is known only when all have been seen.
+    const it = bare(init)
+    if (isFunction(it)) return "function"
+    return it.type !== "Identifier" && this.#isMade(it) ? "made" : "anything"
   }
 
   /** The name is declared in the text and holds that, wherever it stands. */
@@ -399,7 +405,7 @@ class Reader implements Reading {
     if (this.#holds(node, "made")) return true
     if (node.type === "ArrayExpression" || node.type === "ObjectExpression") return true
     if (node.type === "Literal") return "regex" in node
-    if (node.type === "NewExpression") return this.#global(node.callee, classes) !== undefined
+    if (node.type === "NewExpression") return this.#global(node.callee, makingClasses) !== undefined
     if (node.type !== "CallExpression") return false
     const callee = bare(node.callee)
     if (callee.type !== "MemberExpression" || callee.computed) return false

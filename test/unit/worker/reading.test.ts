@@ -7,7 +7,7 @@ afterEach(() => vi.restoreAllMocks())
 const data = `
   const rows = Array.from({ length: 20 }, (_, id) => ({ id, name: "n" + id, tag: id % 2 ? "odd" : "even", score: id * 1.5, parts: [id, {}] }))
   const byId = new Map(rows.map((row) => [row.id, { at: row.id }]))
-  let best = 0; let found; const dates = [new Date(0)]; const flags = new Set(["a"]); const nothing = Object.create(null); nothing.x = 1
+  let best = 0; let found; const dates = [new Date(0)]; const flags = new Set(["a"]); const nothing = Object.create(null); nothing.x = 1; const bytes = new Uint8Array(4)
   function isOdd(row: { tag: string }) { return row.tag === "odd" }
   const scoreOf = (row: { score: number }) => Math.round(row.score)
   function total(list: { score: number }[]) { let sum = 0; for (const row of list) sum += scoreOf(row); return sum }
@@ -116,6 +116,12 @@ describe("is encoded after", () => {
     "(() => { let out = []; out = rows; out.push(1) })(); 0",
     "((out = []) => { out.push(1) })(rows); 0",
     "rows.reduce((all, row) => { all.push(row); return rows }, []); 0",
+    "new Uint8Array(bytes.buffer).fill(1); 0",
+    "const view = new Uint8Array(bytes.buffer); view[0] = 1; 0",
+    "(() => { const view = new Uint8Array(bytes.buffer); view.set([1]) })(); 0",
+    "{ const b = [] } function g() { const a = b; a.push(1) } let b = rows; g(); b = 0; 0",
+    "{ const b = [] } (() => { let b = rows; rows.map((row) => row).reduce((all, row) => { all.push(row); return all }, b) })(); 0",
+    "(() => { const a = []; (() => { const b = a; b.push(1) })() })(); rows.length",
     "rows.reduce((all, row) => { all.id = row.id; return row }, {}); 0",
     "rows.reduce((all, row) => { all.push(1); return all }); 0",
     "{ const rows2 = []; rows2.push(1) } rows.at(0).parts.at(0)",
