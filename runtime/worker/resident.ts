@@ -29,8 +29,6 @@ import type {
   Rejection,
   SourceOfFunctions,
 } from "../wire/schema.ts"
-import { readingOf } from "../language/reading.ts"
-import type { Reading } from "../language/reading.ts"
 import { newScript } from "./compile-cache.ts"
 import type { Compiled } from "./compile-cache.ts"
 import { errorRecord } from "./error-record.ts"
@@ -43,6 +41,7 @@ import { mayGoOn, mayHideWords, mayLinger, mayReachBuiltIns, mayReachGlobal } fr
 import { ResidentImports } from "./resident-imports.ts"
 import type { ImportFacts } from "./resident-imports.ts"
 import { ResidentPreludes } from "./resident-preludes.ts"
+import { OnlyReads } from "./only-reads.ts"
 import { cellsOf, factsOf, sourceOf, splitNames } from "./sources.ts"
 import { touchedBy } from "./touched.ts"
 import type { Touched } from "./touched.ts"
@@ -184,7 +183,7 @@ export class Resident implements NameTable {
 
   /** Tests have more proved. */
   provesAbove = provesAboveBytes
-  readonly #readings = new WeakMap<object, Reading | "none">()
+  readonly #onlyReads = new OnlyReads()
 
   /** What JSX is turned into. */
   readonly jsx: Jsx | undefined
@@ -1263,29 +1262,22 @@ export class Resident implements NameTable {
     if (message.args !== undefined || message.retain !== undefined || queue.length > 0 || hadNested) return false
     // An object that is bound now may hold what others hold: only encoding tells.
     if (assigned.some((name) => isLocal(this.kind(name)) && !api.isPrimitive(name))) return false
-    const seen = new Set<string>()
-    const open = [{ key: unit as object, source: message.source, outer: unit.mentions }]
-    for (let text = open.pop(); text !== undefined; text = open.pop()) {
-      const outer = new Set(text.outer)
-      let reading = this.#readings.get(text.key)
-      if (reading === undefined) this.#readings.set(text.key, (reading = readingOf(text.source, outer) ?? "none"))
-      if (reading === "none" || reading.globals.some((name) => this.kind(name) !== undefined)) return false
-      for (const name of outer) {
-        if (reading.globals.includes(name)) continue
-        const isCalled = reading.calls.includes(name)
-        const definition = codeOf(own.get(name) ?? this.#definitions.get(name))
-        if (definition === undefined) {
-          if (isCalled || !isLocal(this.kind(name)) || this.#ephemeral.has(name)) return false
-          if (!api.isPrimitive(name) && this.#encoded.get(name)?.isInert !== true) return false
-        } else if (!seen.has(name)) {
-          seen.add(name)
+    return this.#onlyReads.proves(
+      { key: unit, source: message.source, outer: unit.mentions },
+      {
+        codeOf: (name) => {
+          const definition = codeOf(own.get(name) ?? this.#definitions.get(name))
+          if (definition === undefined) return undefined
           const { record, reads } = definition
-          if (record.wrappers !== undefined) return false
-          open.push({ key: record, source: record.source, outer: [...reads] })
-        }
-      }
-    }
-    return true
+          return record.wrappers === undefined ? { key: record, source: record.source, outer: reads } : "opaque"
+        },
+        isInert: (name) =>
+          isLocal(this.kind(name)) &&
+          !this.#ephemeral.has(name) &&
+          (api.isPrimitive(name) || this.#encoded.get(name)?.isInert === true),
+        isBound: (name) => this.kind(name) !== undefined,
+      },
+    )
   }
 
   /** Touched locals with all that share a group with them; every local when anything may have changed. */
