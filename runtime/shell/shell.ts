@@ -857,6 +857,7 @@ export class Shell {
     const message = this.#plainMessage(evalId, source, { file: options.file ?? evalId, line: options.line ?? 1 })
     message.seq = seq
     message.atomic = options.atomic ?? false
+    if (this.#waitingEvals > 0) message.isAwaited = true
     if (change !== undefined) message.change = change.request
     const running = this.#running!
     running.commit = state.commit

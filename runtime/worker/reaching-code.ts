@@ -27,11 +27,28 @@ const hiddenWords = /[\w$)\]}"'`.]\s*\[(?!\s*(?:\d+|"[^"\\]*"|'[^'\\]*')?\s*\])|
 /** The usual way to pass one: nothing changes it there. */
 const conversions = /\(\s*(?:Number|Boolean|String|BigInt)\s*\)/g
 
-export function mayLinger(source: string): boolean {
+/** All of it, of one text. */
+export interface Reach {
+  readonly lingers: boolean
+  readonly global: boolean
+  readonly builtIns: boolean
+  readonly hidesWords: boolean
+}
+
+export function reachOf(source: string): Reach {
+  return {
+    lingers: mayLinger(source),
+    global: mayReachGlobal(source),
+    builtIns: mayReachBuiltIns(source),
+    hidesWords: mayHideWords(source),
+  }
+}
+
+function mayLinger(source: string): boolean {
   return lingeringCode.test(source)
 }
 
-export function mayReachGlobal(source: string): boolean {
+function mayReachGlobal(source: string): boolean {
   return globalReachingCode.test(source)
 }
 
