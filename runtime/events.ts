@@ -11,9 +11,9 @@ export type NacreHappening =
       type: "bindings.changed"
       session: string
       workspace: string
-      /** The eval that was committed; none for `reset` and the like. */
+      /** The eval that was committed; none for `reset` and the like. "idle": values were written that evals had put off. */
       evalId?: string
-      because: "eval" | "change" | "reset" | "rollback" | "realm-lost"
+      because: "eval" | "change" | "reset" | "rollback" | "realm-lost" | "idle"
       set: string[]
       definitions: string[]
       removed: string[]

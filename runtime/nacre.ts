@@ -104,6 +104,12 @@ export interface OpenOptions {
    * (`submit`, `proposeChange`, `wrapBinding`) for types. With "types" an eval with type mistakes does not run.
    */
   check?: "types" | "syntax"
+  /**
+   * When values are committed. "eval", the default: before the outcome. "idle": those that share more than 1 MiB, with all that may hang together with
+   * them, when no eval of the session waits, or after a second; the outcome names them as `pending`, and an event `bindings.changed` follows. Should
+   * the process end before that, they are back to what was committed of them before, and the next outcome says so.
+   */
+  commit?: "eval" | "idle"
   evalTimeoutMs?: number
   /** Milliseconds without an eval after which it is closed. Default: never. */
   idleMs?: number
@@ -139,6 +145,7 @@ const openOptionNames: readonly (keyof OpenOptions)[] = [
   "evalTimeoutMs",
   "idleMs",
   "graceMs",
+  "commit",
 ]
 
 const mainWorkspace = "main"
@@ -341,7 +348,17 @@ export class Nacre {
 
   /** What a session was opened with is fixed: asking for something else must not silently give what is there. */
   #refuseConflicts(live: Session, options: OpenOptions, facts: SessionFacts): void {
-    const fixed = ["profile", "directory", "kind", "principal", "evalTimeoutMs", "idleMs", "graceMs", "check"] as const
+    const fixed = [
+      "profile",
+      "directory",
+      "kind",
+      "principal",
+      "evalTimeoutMs",
+      "idleMs",
+      "graceMs",
+      "check",
+      "commit",
+    ] as const
     const name =
       fixed.find((it) => options[it] !== undefined && live.facts[it] !== facts[it]) ??
       (options.jsx !== undefined && JSON.stringify(live.facts.jsx) !== JSON.stringify(facts.jsx) ? "jsx" : undefined) ??
@@ -749,6 +766,8 @@ export class Nacre {
     const { principal } = options
     expectOption(principal === undefined || typeof principal === "string", "principal", "a string", principal)
     expectOption(check === undefined || check === "types" || check === "syntax", "check", "one of types, syntax", check)
+    const { commit = "eval" } = options
+    expectOption(commit === "eval" || commit === "idle", "commit", "one of eval, idle", commit)
     checkMilliseconds("evalTimeoutMs", options.evalTimeoutMs)
     checkMilliseconds("idleMs", options.idleMs)
     checkMilliseconds("graceMs", options.graceMs)
@@ -771,6 +790,7 @@ export class Nacre {
       idleMs: options.idleMs,
       graceMs: options.graceMs,
       check,
+      commit,
     }
   }
 

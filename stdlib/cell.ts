@@ -14,15 +14,16 @@ import {
   ReferenceErrorOfRealm,
   TypeErrorOfRealm,
 } from "./intrinsics.ts"
+import type { Definition, UnitGroup } from "./environment.ts"
 
 export type CellState = "free" | "local" | "readonly" | "definition" | "import" | "dead" | "lost" | "guarded"
 
 /** What a name held before an eval touched it. */
 export interface Saved {
-  state: CellState
+  readonly state: CellState
   /** Of an import: the function that reads the export. */
-  value: unknown
-  reason: string
+  readonly value: unknown
+  readonly reason: string
 }
 
 /** What a name means that no session binds. `generation` says until when, if it may be kept: while the owner's is the same. */
@@ -55,6 +56,12 @@ export class Cell {
   /** The global that the name meant last, so that a loop need not look it up at each turn. */
   kept: FreeValue | undefined = undefined
   reason = ""
+  /** The definition that provides the name. */
+  definition: Definition | undefined = undefined
+  /** Groups with a factory parameter of that name. */
+  dependents: Set<UnitGroup> | undefined = undefined
+  /** The same for groups that reach the name through this cell: they need not be made again for it to be seen. */
+  readers: Set<UnitGroup> | undefined = undefined
   constructor(name: string, owner: CellOwner) {
     this.name = name
     this.owner = owner
@@ -124,9 +131,12 @@ export class Cell {
 
 /** What the name holds now. */
 export function savedOf(cell: Cell): Saved {
+  const { state, definition } = cell
+  // A change may make thousands again; each says itself what its name holds.
+  if (state === "definition" && definition !== undefined && definition.value === cell.v) return definition
   const isBound = hasOwn(cell, "v")
-  if (cell.state === "import") return { state: "import", value: readOfImport(cell), reason: "" }
-  return { state: cell.state, value: isBound ? cell.v : undefined, reason: cell.reason }
+  if (state === "import") return { state, value: readOfImport(cell), reason: "" }
+  return { state, value: isBound ? cell.v : undefined, reason: cell.reason }
 }
 
 function touch(cell: Cell): void {
@@ -150,6 +160,10 @@ function assignUnbound(cell: Cell, value: unknown): void {
 /** Binds a name, whatever it was before. */
 export function bindCell(cell: Cell, state: "local" | "readonly" | "definition", value: unknown): void {
   if (cell.saved === undefined) touch(cell)
+  if (cell.state === state && state === "definition") {
+    cell.v = value
+    return
+  }
   const wasBound = hasOwn(cell, "v")
   if (wasBound && state === "local" && cell.state === "local") {
     cell.v = value
@@ -161,7 +175,16 @@ export function bindCell(cell: Cell, state: "local" | "readonly" | "definition",
   }
   if (wasBound) deleteProperty(cell, "v")
   cell.state = state
-  const descriptor = { __proto__: null, value, writable: state === "local", enumerable: true, configurable: true }
+  // Nothing but this file writes `v`. That of a definition can be written so that many are made again in little time; it differs from a local's
+  // by an attribute that nobody asks for, since the compiler goes on taking a property for constant that it has not seen written in any object alike.
+  const isWritten = state !== "readonly"
+  const descriptor = {
+    __proto__: null,
+    value,
+    writable: isWritten,
+    enumerable: state !== "definition",
+    configurable: true,
+  }
   defineProperty(cell, "v", descriptor as PropertyDescriptor)
   if (!wasBound) cell.owner.bound(cell, true)
 }

@@ -67,6 +67,10 @@ export interface UnitGroup {
   dependencies: string[]
   cells: string[]
   make: (...parameters: unknown[]) => unknown[]
+  /** Which members are functions of which all is known that they are made with, their `length` and `name`; missing where none is. */
+  bare?: readonly boolean[]
+  /** What is known of those that have been made, by number. */
+  bareFacts?: (object | undefined)[]
 }
 
 /** One import statement. */
@@ -91,29 +95,44 @@ export interface Unit {
   run: ((...parameters: unknown[]) => { v: unknown } | Promise<{ v: unknown }>) | undefined
 }
 
-/** A definition that lives in the session. */
-type GroupIndex = Record<string, Set<UnitGroup> | undefined>
+/** A definition that lives in the session; also what its name holds while it is in force. There is one for each time that one is made. */
+export class Definition implements Saved {
+  readonly cell: Cell
+  readonly value: unknown
+  readonly group: UnitGroup
+  /** All that was made together, when that is more than one. */
+  readonly made: readonly unknown[] | undefined
 
-interface Definition {
-  name: string
-  kind: string
-  value: unknown
-  group: UnitGroup
-  /** All that was made with it. */
-  made: readonly unknown[]
+  constructor(cell: Cell, value: unknown, group: UnitGroup, made: readonly unknown[]) {
+    this.cell = cell
+    this.value = value
+    this.group = group
+    this.made = made.length === 1 ? undefined : made
+  }
+
+  get state(): "definition" {
+    return "definition"
+  }
+
+  get reason(): string {
+    return ""
+  }
 }
 
-/** Definitions that were made for a change and are not in force, or not yet. */
+/** Definitions that were made for a change and are not in force, or not yet. Lists that go with each other have one item for each name. */
 export interface Candidate {
-  /** What names become, and what provides them. */
-  readonly cells: { readonly cell: Cell; readonly after: Saved }[]
-  readonly definitions: { readonly name: string; readonly definition: Definition | undefined }[]
+  /** What names become. */
+  readonly cells: Cell[]
+  readonly afters: Saved[]
+  /** What provided names before, in the order in which they were made. */
+  readonly noted: Cell[]
+  readonly before: (Definition | undefined)[]
+  /** What provides them, from the back: the first one of a name is the last that was made. */
+  readonly definitions: (Definition | undefined)[]
   /** Every name that was made. */
   readonly made: string[]
   /** Classes that take the place of others. */
   readonly redefinitions: Redefinition[]
-  /** What provided the names before. */
-  readonly before: { readonly name: string; readonly definition: Definition | undefined }[]
 }
 
 /** How an earlier revision differs; see `enterRevision`. */
@@ -124,10 +143,8 @@ interface PlainValues {
 }
 
 /** An earlier revision that is in force, and what stood there before. */
-export interface EnteredRevision {
+export interface EnteredRevision extends Pick<Candidate, "noted" | "before" | "made"> {
   readonly cells: { readonly cell: Cell; readonly before: Saved; readonly after: Saved }[]
-  readonly before: { readonly name: string; readonly definition: Definition | undefined }[]
-  readonly made: readonly string[]
 }
 
 export interface EnvironmentOptions {
@@ -148,6 +165,8 @@ export interface EnvironmentOptions {
   isNativeError?(value: unknown): boolean
   /** A definition is in force, fresh from its factory; no other code has seen it yet. */
   onDefined?(name: string, value: unknown): void
+  /** The same for one that is `bare`. What this gives is what it gets as `facts` when the definition has been made again by the same factory. */
+  onBareDefined?(name: string, value: object, facts: object | undefined): object | undefined
   /** A name is bound to an export, which has that value now. */
   onImported?(name: string, value: unknown): void
 }
@@ -209,11 +228,6 @@ export class Environment implements CellOwner {
   readonly #cells: Record<string, Cell | undefined> = createObject(null)
   /** Bound names in the order they were bound. */
   readonly #bound: Record<string, Cell | undefined> = createObject(null)
-  readonly #definitions: Record<string, Definition | undefined> = createObject(null)
-  /** For every name, the groups with a factory parameter of that name. */
-  readonly #dependents: GroupIndex = createObject(null)
-  /** The same for groups that reach the name through its cell: they need not be made again for it to be seen. */
-  readonly #readers: GroupIndex = createObject(null)
   readonly #options: EnvironmentOptions
   /** What generated code calls, in definitions too. */
   readonly #hooks: object
@@ -479,6 +493,12 @@ export class Environment implements CellOwner {
     arrayPush(this.#redefinitions, { name, from, to, missing, filled })
   }
 
+  /** The name is bound to what takes the place of what it held, which matters of classes alone. */
+  #redefineClass(name: string, to: unknown): void {
+    if (typeof to !== "function" || classRecord(to) === undefined) return
+    this.#redefine(name, this.readAtStart(name)?.value, to)
+  }
+
   // Definitions
 
   /** Makes the definitions of a unit without statements, in a new realm. A definition that throws rejects the whole. */
@@ -512,12 +532,11 @@ export class Environment implements CellOwner {
     }
     try {
       for (let index = 0; index < removed.length; index++) {
-        this.#noteDefinition(candidate, removed[index]!)
+        noteDefinition(candidate, this.cell(removed[index]!))
         this.remove(removed[index]!)
       }
       const names: string[] = newList()
       for (let index = 0; index < removed.length; index++) arrayPush(names, removed[index]!)
-      const run = new Run(unit)
       const isData = listedNames(data)
       // What is made before them must not find what they were.
       for (let index = 0; index < unit.groups.length; index++) {
@@ -526,12 +545,12 @@ export class Environment implements CellOwner {
       }
       for (let index = 0; index < unit.groups.length; index++) {
         const group = unit.groups[index]!
-        this.#bindGroup(candidate, group, this.#instances(group, run), isData)
+        this.#bindGroup(candidate, group, this.#instances(group), isData)
         for (let member = 0; member < group.names.length; member++) arrayPush(names, group.names[member]!)
       }
       const order = this.#dependentsInOrder(names, true)
       for (let index = order.length - 1; index >= 0; index--) {
-        this.#bindGroup(candidate, order[index]!, this.#instances(order[index]!, run), noneListed, order[index])
+        this.#bindGroup(candidate, order[index]!, this.#instances(order[index]!), undefined)
       }
     } catch (error) {
       this.#unguard()
@@ -542,27 +561,25 @@ export class Environment implements CellOwner {
     return candidate
   }
 
-  /** Binds the members of a group that were made, or only those that it still provides. */
+  /** Binds the members of a group that were made; with `isData` undefined only those that it still provides. */
   #bindGroup(
     candidate: Candidate,
     group: UnitGroup,
     values: readonly unknown[],
-    isData: Readonly<Record<string, true | undefined>>,
-    provider?: UnitGroup,
+    isData: Readonly<Record<string, true | undefined>> | undefined,
   ): void {
-    for (let member = 0; member < group.names.length; member++) {
-      const name = group.names[member]!
-      if (provider !== undefined && this.#definitions[name]?.group !== provider) continue
-      this.#noteDefinition(candidate, name)
-      arrayPush(candidate.made, name)
-      this.#redefine(name, this.readAtStart(name)?.value, values[member])
-      if (isData[name] === true) this.setLocal(name, values[member], true)
-      else this.#define({ name, kind: group.kinds[member]!, value: values[member], group, made: values })
+    const { names } = group
+    const { made } = candidate
+    for (let member = 0; member < names.length; member++) {
+      const cell = this.cell(names[member]!)
+      if (isData === undefined && cell.definition?.group !== group) continue
+      noteDefinition(candidate, cell)
+      made[made.length] = cell.name
+      const value = values[member]
+      this.#redefineClass(cell.name, value)
+      if (isData !== undefined && isData[cell.name] === true) this.setLocal(cell.name, value, true)
+      else this.#define(new Definition(cell, value, group, values), member)
     }
-  }
-
-  #noteDefinition({ before }: Candidate, name: string): void {
-    arrayPush(before, { name, definition: this.#definitions[name] })
   }
 
   #unguard(): void {
@@ -574,21 +591,21 @@ export class Environment implements CellOwner {
 
   /** Takes what was made out of force. The realm is as it was before, and the candidate can be put in force later. */
   leaveCandidate(candidate: Candidate): void {
-    const { before, definitions, cells, redefinitions } = candidate
+    const { noted, before, definitions, cells, afters, redefinitions } = candidate
     for (let index = 0; index < this.#redefinitions.length; index++) {
       arrayPush(redefinitions, this.#redefinitions[index]!)
     }
     this.#redefinitions = newList()
-    for (let index = before.length - 1; index >= 0; index--) {
-      const { name, definition } = before[index]!
-      arrayPush(definitions, { name, definition: this.#definitions[name] })
-      if (definition === undefined) this.#forget(name)
-      else this.#record(definition)
+    for (let index = noted.length - 1; index >= 0; index--) {
+      const cell = noted[index]!
+      definitions[definitions.length] = cell.definition
+      this.#provide(cell, before[index])
     }
     const count = this.#touchedCount
     for (let index = 0; index < count; index++) {
       const cell = this.#touched[index]!
-      arrayPush(cells, { cell, after: savedOf(cell) })
+      cells[index] = cell
+      afters[index] = savedOf(cell)
       restoreCell(cell)
     }
     this.#settle()
@@ -609,31 +626,30 @@ export class Environment implements CellOwner {
     for (let index = 0; index < data.length; index++) {
       const name = data[index]!
       const kept = this.#unnamed[from[index]!]
-      this.#noteDefinition(candidate, name)
+      noteDefinition(candidate, this.cell(name))
       if (kept === undefined) this.lose(name, reasons[index]!)
       else this.setLocal(name, kept.value, true)
       arrayPush(names, name)
     }
     for (let index = 0; index < plain.length; index++) {
-      this.#noteDefinition(candidate, plain[index]!)
+      noteDefinition(candidate, this.cell(plain[index]!))
       this.setLocal(plain[index]!, plainValues[index], true)
       arrayPush(names, plain[index]!)
     }
     for (let index = 0; index < removed.length; index++) {
-      this.#noteDefinition(candidate, removed[index]!)
+      noteDefinition(candidate, this.cell(removed[index]!))
       this.remove(removed[index]!)
       arrayPush(names, removed[index]!)
     }
     try {
-      const run = new Run(unit)
       for (let index = 0; index < unit.groups.length; index++) {
         const group = unit.groups[index]!
-        this.#bindGroup(candidate, group, this.#instances(group, run), noneListed)
+        this.#bindGroup(candidate, group, this.#instances(group), noneListed)
         for (let member = 0; member < group.names.length; member++) arrayPush(names, group.names[member]!)
       }
       const order = this.#dependentsInOrder(names)
       for (let index = order.length - 1; index >= 0; index--) {
-        this.#bindGroup(candidate, order[index]!, this.#instances(order[index]!, run), noneListed, order[index])
+        this.#bindGroup(candidate, order[index]!, this.#instances(order[index]!), undefined)
       }
     } catch (error) {
       this.leaveRevision(this.#entered(candidate))
@@ -642,7 +658,7 @@ export class Environment implements CellOwner {
     return this.#entered(candidate)
   }
 
-  #entered({ before, made }: Candidate): EnteredRevision {
+  #entered({ noted, before, made }: Candidate): EnteredRevision {
     const cells: EnteredRevision["cells"] = newList()
     for (let index = 0; index < this.#touchedCount; index++) {
       const cell = this.#touched[index]!
@@ -651,23 +667,22 @@ export class Environment implements CellOwner {
     // Classes of an earlier revision take nobody's place.
     this.#redefinitions = newList()
     this.#settle()
-    return { cells, before, made }
+    return { cells, noted, before, made }
   }
 
   /** Puts back what an earlier revision stood in front of; gives the names that were changed meanwhile, which is undone with it. */
-  leaveRevision({ cells, before }: EnteredRevision): string[] {
+  leaveRevision({ cells, noted, before }: EnteredRevision): string[] {
     const changed: string[] = newList()
     for (let index = 0; index < cells.length; index++) {
       const { cell, before: saved, after } = cells[index]!
       if (!isUnchangedSince(cell, after)) arrayPush(changed, cell.name)
       restoreCell(cell, saved)
     }
-    for (let index = before.length - 1; index >= 0; index--) {
-      const { name, definition } = before[index]!
-      const made = this.#definitions[name]?.group
-      if (made !== undefined && made !== definition?.group) this.#unnote(made)
-      if (definition === undefined) this.#forget(name)
-      else this.#record(definition)
+    for (let index = noted.length - 1; index >= 0; index--) {
+      const cell = noted[index]!
+      const made = cell.definition?.group
+      if (made !== undefined && made !== before[index]?.group) this.#unnote(made)
+      this.#provide(cell, before[index])
     }
     this.#settle()
     return changed
@@ -675,51 +690,53 @@ export class Environment implements CellOwner {
 
   /** Takes a group that goes out of force from those that use a name. */
   #unnote(group: UnitGroup): void {
-    dropGroup(this.#dependents, group.dependencies, group)
-    dropGroup(this.#readers, group.cells, group)
+    for (let at = 0; at < group.dependencies.length; at++)
+      dropGroup(this.cell(group.dependencies[at]!).dependents, group)
+    for (let at = 0; at < group.cells.length; at++) dropGroup(this.cell(group.cells[at]!).readers, group)
   }
 
   /** Puts a candidate in force that was made on the very state that the realm holds. */
-  publish({ cells, definitions, redefinitions }: Candidate): void {
+  publish({ cells, afters, noted, definitions, redefinitions }: Candidate): void {
     for (let index = 0; index < redefinitions.length; index++) {
       arrayPush(this.#redefinitions, redefinitions[index]!)
     }
-    for (let index = 0; index < cells.length; index++) restoreCell(cells[index]!.cell, cells[index]!.after)
-    // The list was written from the back: the first entry of a name is the last that was made.
-    for (let index = definitions.length - 1; index >= 0; index--) {
-      const { name, definition } = definitions[index]!
-      if (definition === undefined) this.#forget(name)
-      else this.#record(definition)
+    for (let index = 0; index < cells.length; index++) restoreCell(cells[index]!, afters[index])
+    for (let index = 0; index < noted.length; index++) {
+      this.#provide(noted[index]!, definitions[noted.length - 1 - index])
     }
     this.#settle()
   }
 
   /** A definition whose declaration can no longer be made stays as a read-only local with the value it has. */
   demote(name: string): void {
-    if (this.#definitions[name] === undefined) return
-    const { value } = this.#definitions[name]
-    this.#forget(name)
-    bindCell(this.cell(name), "readonly", value)
+    const cell = this.cell(name)
+    if (cell.definition === undefined) return
+    const { value } = cell.definition
+    cell.definition = undefined
+    bindCell(cell, "readonly", value)
   }
 
   /** Definitions that one factory makes together with that one, and still provides: they reach it as a variable of that. */
   madeWith(name: string): string[] {
     const names: string[] = newList()
-    const group = this.#definitions[name]?.group
+    const group = this.#cells[name]?.definition?.group
     if (group === undefined) return names
     for (let index = 0; index < group.names.length; index++) {
       const other: string = group.names[index]!
-      if (other !== name && this.#definitions[other]?.group === group) arrayPush(names, other)
+      if (other !== name && this.#cells[other]?.definition?.group === group) arrayPush(names, other)
     }
     return names
   }
 
   /** Whether an object that a definition holds is what another name is bound to: one that was made with it, or a local that it reads. */
   isOfAnother(name: string, object: object): boolean {
-    const definition = this.#definitions[name]
+    const definition = this.#cells[name]?.definition
     if (definition === undefined) return false
     const { made, value, group } = definition
-    for (let index = 0; index < made.length; index++) if (made[index] === object && object !== value) return true
+    const count = made === undefined ? 0 : made.length
+    for (let index = 0; index < count; index++) {
+      if (made![index] === object && object !== value) return true
+    }
     return this.#isOfLocal(group.cells, object) || this.#isOfLocal(group.dependencies, object)
   }
 
@@ -732,30 +749,39 @@ export class Environment implements CellOwner {
   }
 
   #forget(name: string): void {
-    if (this.#definitions[name] !== undefined) deleteProperty(this.#definitions, name)
+    const cell = this.#cells[name]
+    if (cell !== undefined) cell.definition = undefined
   }
 
   /** Calls a group's factory with what is in force now; its definitions wait until they are reached. */
   #make(run: Run, group: UnitGroup): void {
     const values = this.#instances(group, run)
     for (let member = 0; member < group.names.length; member++) {
-      const name = group.names[member]!
-      const definition: Definition = { name, kind: group.kinds[member]!, value: values[member], group, made: values }
-      run.pending[name] = { definition, index: group.first + member }
+      const cell = this.cell(group.names[member]!)
+      const definition = new Definition(cell, values[member], group, values)
+      run.pending[cell.name] = { definition, index: group.first + member }
     }
   }
 
-  #instances(group: UnitGroup, run: Run): unknown[] {
+  /** Calls a group's factory, with what a run has made and not bound yet, or else with what is in force. */
+  #instances(group: UnitGroup, run?: Run): unknown[] {
     const { dependencies, cells, make } = group
+    // Most depend on next to nothing, and an argument list takes as long as making one of those.
+    const count = dependencies.length + cells.length
+    if (count === 0) return make(this.#hooks)
+    if (count === 1) return make(this.#hooks, this.#parameter(group, 0, run))
+    if (count === 2) return make(this.#hooks, this.#parameter(group, 0, run), this.#parameter(group, 1, run))
     const parameters: unknown[] = newList()
     parameters[0] = this.#hooks
-    for (let index = 0; index < dependencies.length; index++) {
-      const name = dependencies[index]!
-      const pending = run.pending[name]
-      parameters[index + 1] = pending === undefined ? this.cell(name).v : pending.definition.value
-    }
-    for (let index = 0; index < cells.length; index++) parameters[parameters.length] = this.cell(cells[index]!)
+    for (let index = 0; index < count; index++) parameters[index + 1] = this.#parameter(group, index, run)
     return apply(make, undefined, parameters)
+  }
+
+  #parameter({ dependencies, cells }: UnitGroup, index: number, run: Run | undefined): unknown {
+    if (index >= dependencies.length) return this.cell(cells[index - dependencies.length]!)
+    const name = dependencies[index]!
+    const pending = run?.pending[name]
+    return pending === undefined ? this.cell(name).v : pending.definition.value
   }
 
   /** The statement of a definition is reached: its name is bound, and what depends on an earlier one of that name is made again. */
@@ -769,31 +795,49 @@ export class Environment implements CellOwner {
     if (run.pending[name] === undefined) this.#make(run, group)
     const { definition } = run.pending[name]!
     run.reached[index] = true
-    const wasDefined = this.#definitions[name] !== undefined
-    this.#redefine(name, this.readAtStart(name)?.value, definition.value)
-    this.#define(definition)
+    const wasDefined = definition.cell.definition !== undefined
+    this.#redefineClass(name, definition.value)
+    this.#define(definition, index - group.first)
     if (wasDefined) arrayPush(run.redefined, name)
     if (wasDefined) this.#rebuildDependents(run, name)
   }
 
-  #define(definition: Definition): void {
-    const { name, value } = definition
+  #define(definition: Definition, member: number): void {
+    const { cell, value, group } = definition
     this.#record(definition)
-    bindCell(this.cell(name), "definition", value)
-    this.#options.onDefined?.(name, value)
+    bindCell(cell, "definition", value)
+    const { onDefined, onBareDefined } = this.#options
+    if (group.bare !== undefined && group.bare[member] === true && onBareDefined !== undefined) {
+      const facts = (group.bareFacts ??= newList())
+      facts[member] = onBareDefined(cell.name, value as object, facts[member])
+    } else onDefined?.(cell.name, value)
   }
 
   #record(definition: Definition): void {
-    const { name, group } = definition
-    this.#definitions[name] = definition
-    noteGroup(this.#dependents, group.dependencies, group)
-    noteGroup(this.#readers, group.cells, group)
+    const { cell, group } = definition
+    const before = cell.definition
+    cell.definition = definition
+    // A group that provides something is noted already.
+    if (before !== undefined && before.group === group) return
+    for (let at = 0; at < group.dependencies.length; at++) {
+      const used = this.cell(group.dependencies[at]!)
+      setAdd((used.dependents ??= new SetOf<UnitGroup>()), group)
+    }
+    for (let at = 0; at < group.cells.length; at++) {
+      const used = this.cell(group.cells[at]!)
+      setAdd((used.readers ??= new SetOf<UnitGroup>()), group)
+    }
+  }
+
+  #provide(cell: Cell, definition: Definition | undefined): void {
+    if (definition === undefined) cell.definition = undefined
+    else this.#record(definition)
   }
 
   /** Whether a group still provides one of its names. */
   #isInForce(group: UnitGroup): boolean {
     for (let index = 0; index < group.names.length; index++) {
-      if (this.#definitions[group.names[index]!]?.group === group) return true
+      if (this.#cells[group.names[index]!]?.definition?.group === group) return true
     }
     return false
   }
@@ -805,15 +849,15 @@ export class Environment implements CellOwner {
       const group = order[index]!
       const values = this.#instances(group, run)
       for (let member = 0; member < group.names.length; member++) {
-        const name = group.names[member]!
-        const definition = this.#definitions[name]
+        const cell = this.cell(group.names[member]!)
+        const { definition } = cell
         if (definition?.group !== group) continue
-        this.#redefine(name, definition.value, values[member])
-        definition.value = values[member]
-        definition.made = values
-        bindCell(this.cell(name), "definition", values[member])
-        this.#options.onDefined?.(name, values[member])
-        arrayPush(run.redefined, name)
+        this.#redefine(cell.name, definition.value, values[member])
+        const again = new Definition(cell, values[member], group, values)
+        const pending = run.pending[cell.name]
+        if (pending !== undefined && pending.definition === definition) pending.definition = again
+        this.#define(again, member)
+        arrayPush(run.redefined, cell.name)
       }
     }
   }
@@ -823,40 +867,45 @@ export class Environment implements CellOwner {
     const order: UnitGroup[] = newList()
     const seen = new SeenGroups()
     const stack: { list: readonly UnitGroup[]; index: number; group: UnitGroup | undefined }[] = newList()
-    const enter = (names: readonly string[], group: UnitGroup | undefined): void => {
-      const list: UnitGroup[] = newList()
-      for (let index = 0; index < names.length; index++) {
-        this.#addInForce(list, this.#dependents[names[index]!])
-        if (withReaders) this.#addInForce(list, this.#readers[names[index]!])
-      }
-      arrayPush(stack, { list, index: 0, group })
-    }
-    enter(changed, undefined)
+    arrayPush(stack, { list: this.#usersOf(changed, withReaders), index: 0, group: undefined })
     for (let index = 0; index < changed.length; index++) {
-      const own = this.#definitions[changed[index]!]?.group
+      const own = this.#cells[changed[index]!]?.definition?.group
       if (own !== undefined) seen.add(own)
     }
     while (stack.length > 0) {
       const frame = stack[stack.length - 1]!
       if (frame.index < frame.list.length) {
         const group = frame.list[frame.index++]!
-        if (seen.add(group)) enter(group.names, group)
+        if (!seen.add(group)) continue
+        const list = this.#usersOf(group.names, withReaders)
+        if (list.length > 0) arrayPush(stack, { list, index: 0, group })
+        else order[order.length] = group
         continue
       }
       stack.length -= 1
-      if (frame.group !== undefined) arrayPush(order, frame.group)
+      if (frame.group !== undefined) order[order.length] = frame.group
     }
     seen.clear()
     return order
   }
 
-  /** Adds the groups that still provide something; the others are forgotten. */
-  #addInForce(list: UnitGroup[], groups: Set<UnitGroup> | undefined): void {
-    if (groups === undefined) return
-    setEach(groups, (group) => {
-      if (this.#isInForce(group)) list[list.length] = group
-      else setDelete(groups as Set<never>, group)
-    })
+  /** The groups that use one of the names and still provide something; the others are forgotten. */
+  #usersOf(names: readonly string[], withReaders: boolean): readonly UnitGroup[] {
+    let list: UnitGroup[] = nothing
+    const addInForce = (groups: Set<UnitGroup>): void => {
+      if (list === nothing) list = newList()
+      setEach(groups, (group) => {
+        if (this.#isInForce(group)) list[list.length] = group
+        else dropGroup(groups, group)
+      })
+    }
+    for (let index = 0; index < names.length; index++) {
+      const cell = this.#cells[names[index]!]
+      if (cell === undefined) continue
+      if (cell.dependents !== undefined) addInForce(cell.dependents)
+      if (withReaders && cell.readers !== undefined) addInForce(cell.readers)
+    }
+    return list
   }
 
   // Running
@@ -1047,7 +1096,7 @@ export class Environment implements CellOwner {
         const name = names[member]!
         if (run.reached[first + member] === true) {
           // A nested run may have put another definition in its place.
-          if (this.#definitions[name]?.group === groups[index]) arrayPush(definitions, name)
+          if (this.#cells[name]?.definition?.group === groups[index]) arrayPush(definitions, name)
           continue
         }
         const cell = this.cell(name)
@@ -1145,18 +1194,24 @@ class SeenGroups {
 }
 
 function emptyCandidate(): Candidate {
-  return { cells: newList(), made: newList(), definitions: newList(), before: newList(), redefinitions: newList() }
-}
-
-function noteGroup(index: GroupIndex, names: readonly string[], group: UnitGroup): void {
-  for (let at = 0; at < names.length; at++) setAdd((index[names[at]!] ??= new SetOf<UnitGroup>()), group)
-}
-
-function dropGroup(index: GroupIndex, names: readonly string[], group: UnitGroup): void {
-  for (let at = 0; at < names.length; at++) {
-    const groups = index[names[at]!]
-    if (groups !== undefined) setDelete(groups as Set<never>, group)
+  return {
+    cells: newList(),
+    afters: newList(),
+    noted: newList(),
+    before: newList(),
+    definitions: newList(),
+    made: newList(),
+    redefinitions: newList(),
   }
+}
+
+function noteDefinition({ noted, before }: Candidate, cell: Cell): void {
+  noted[noted.length] = cell
+  before[before.length] = cell.definition
+}
+
+function dropGroup(groups: Set<UnitGroup> | undefined, group: UnitGroup): void {
+  if (groups !== undefined) setDelete(groups as Set<never>, group)
 }
 
 /** No identifier begins so; `own-bindings.ts` refuses to write one. */

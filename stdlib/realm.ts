@@ -41,6 +41,7 @@ import { builtIns, CodeChanges, globalObject, isAsMade, propertiesOf, type MadeP
 import { describeError, defaultErrorLimits, errorToJson } from "./describe-error.ts"
 import type { FreeValue } from "./cell.ts"
 import { Environment } from "./environment.ts"
+import { Instances, type CodeObject, type Instance } from "./instances.ts"
 import { installStackFormatter } from "./error-stack.ts"
 import type { Candidate, EnteredRevision, Finished, Run, Unit } from "./environment.ts"
 import { installGlobals } from "./globals.ts"
@@ -87,13 +88,6 @@ const argumentItemsMax = 500_000
 
 export type RealmApi = ReturnType<typeof bootRealm>
 
-/** An object that came with a definition: a function of its literal, a method of its class. */
-/** What a definition holds: its name, and what its objects were made with; imports are not compared. */
-interface Instance {
-  definition: string
-  made: readonly CodeObject[] | undefined
-}
-
 const nothingMade: readonly CodeObject[] = newList()
 
 interface Member {
@@ -119,14 +113,6 @@ interface KnownNames {
   readonly before: readonly boolean[]
 }
 
-/** An object that came with a definition, and how it is reached from another one of the list. */
-interface CodeObject {
-  readonly object: object
-  readonly parent: number
-  readonly step: string
-  readonly made: MadeProperties
-}
-
 interface KnownCandidate extends KnownNames {
   readonly candidate: Candidate
   /** The same, in the candidate. */
@@ -148,7 +134,7 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
   const capabilities = new Capabilities(profile, granted)
   const timers = new RealmTimers(bridge)
   /** What definitions hold. */
-  const instances = new WeakMapOf<object, Instance>()
+  const instances = new Instances()
   const classes = new WeakMapOf<object, ClassFacts>()
   const singletons = new WeakMapOf<object, string>()
   const privateNames: Record<string, boolean> = { __proto__: null } as never
@@ -227,6 +213,7 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
     isShared,
     generation,
     onDefined,
+    onBareDefined,
     onImported,
     isNativeError,
     load: (specifier, options) => modules.load(specifier, options, ""),
@@ -241,6 +228,7 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
         isShared,
         generation,
         onDefined: (defined, value) => onDefined(prefix + defined, value),
+        onBareDefined: (defined, value, known) => onBareDefined(prefix + defined, value, known),
         onImported: (imported, value) => onImported(prefix + imported, value),
         isNativeError,
         load: (specifier, options) => modules.load(specifier, options, ""),
@@ -283,7 +271,7 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
         holdsBuiltIn ||= typeof object !== "function" || mayOwnBuiltIns(intrinsic)
         return `i:${intrinsic}`
       }
-      const definition = weakMapGet(instances, object)?.definition
+      const definition = instances.get(object)?.definition
       // An old instance, or one whose name is a local by now, cannot be found by that name again.
       if (definition !== undefined && isInstance(definition, object)) {
         note(definition)
@@ -316,7 +304,7 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
     referenceOf(object) {
       const travelling = travellingName(object)
       if (travelling !== undefined) return `s:${travelling}`
-      const exported = weakMapGet(instances, object)?.definition
+      const exported = instances.get(object)?.definition
       return exported !== undefined &&
         isPreludeName(exported) &&
         isInstance(exported, object) &&
@@ -490,7 +478,7 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
   }
 
   function isDefinitionInstance(object: object): boolean {
-    return weakMapGet(instances, object) !== undefined || intrinsics.nameOf(object) !== undefined
+    return instances.get(object) !== undefined || intrinsics.nameOf(object) !== undefined
   }
 
   /** For values that are written without private names: an object that has some is not written at all. */
@@ -521,7 +509,7 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
       if (isRecordedProxy(link)) return undefined
       const made = dataProperty(link, "constructor")
       if (typeof made !== "function" || dataProperty(made, "prototype") !== link) continue
-      const definition = weakMapGet(instances, made)?.definition
+      const definition = instances.get(made)?.definition
       const isImported = definition !== undefined && kindOfNamed(definition) === "import"
       if (!isImported && weakMapGet(exports, made) === undefined) continue
       if (intrinsics.nameOf(made) !== undefined) continue
@@ -535,11 +523,11 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
   function onImported(imported: string, value: unknown): void {
     if (!isInterface(value)) return
     // A file may give the session what the session has given it.
-    const known = weakMapGet(instances, value)
+    const known = instances.get(value)
     if (known !== undefined && kindOfNamed(known.definition) === "definition" && isInstance(known.definition, value))
       return
     hasImported = true
-    weakMapSet(instances, value, { definition: imported, made: known?.made })
+    instances.set(value, { definition: imported, made: known?.made })
     noteExports(value, [imported], 2)
   }
 
@@ -550,7 +538,7 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
       const key = keys[index]!
       if (typeof key !== "string" || stringIndexOf(key, "/") !== -1) continue
       const value = dataProperty(from, key)
-      if (!isInterface(value) || weakMapGet(instances, value) !== undefined) continue
+      if (!isInterface(value) || instances.get(value) !== undefined) continue
       const way = withoutPrototype(newListOf(path, key))
       weakMapSet(exports, value, way)
       if (depth > 1 && key === "default") noteExports(value, way, depth - 1)
@@ -580,7 +568,7 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
   function ownerOf(record: unknown): string {
     const object = (record as unknown[])[0] as object
     if (object === realmGlobal) return globalObject
-    return (weakMapGet(instances, object) ?? weakMapGet(members, object))?.definition ?? builtIns
+    return (instances.get(object) ?? weakMapGet(members, object))?.definition ?? builtIns
   }
 
   function isInstance(definition: string, object: object): boolean {
@@ -831,8 +819,8 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
     if ((typeof value !== "object" || value === null) && typeof value !== "function") return
     const properties = propertiesOf(value)
     const made: CodeObject[] = newList()
-    made[0] = { object: value, parent: -1, step: definition, made: properties }
-    weakMapSet(instances, value, { definition, made })
+    made[0] = { object: undefined, parent: -1, step: definition, made: properties }
+    instances.set(value, { definition, made })
     if (!holdsObjects(properties)) return
     const found = membersOf(value, (object) => isNoMember(definition, object), made)
     for (let number = 0; number < found.length; number++) {
@@ -845,6 +833,24 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
       name: definition,
       hasPrivateNames: privateNames[definition] === true,
     })
+  }
+
+  /** The same for a function that has its `length` and `name` and nothing else: all that one factory makes of it share the facts. */
+  function onBareDefined(definition: string, value: object, known: object | undefined): object | undefined {
+    if (known !== undefined) {
+      instances.mark(value, known as Instance)
+      return known
+    }
+    const properties = propertiesOf(value)
+    if (typeof value !== "function" || holdsObjects(properties)) {
+      onDefined(definition, value)
+      return undefined
+    }
+    const made: CodeObject[] = newList()
+    made[0] = { object: undefined, parent: -1, step: definition, made: properties }
+    const instance: Instance = { definition, made }
+    instances.mark(value, instance)
+    return instance
   }
 
   function notePrivateNames(names: readonly string[], have: readonly boolean[]): void {
@@ -891,32 +897,38 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
     })
   }
 
-  /** What a definition's objects were made with; none for what is no object. */
-  function madeOf(definition: string): readonly CodeObject[] {
+  /** Calls `visit` with a definition's objects that are not as they were made, until that gives false. */
+  function eachChanged(
+    definition: string,
+    visit: (object: object, list: readonly CodeObject[], index: number) => boolean,
+  ) {
     const value = readNamed(definition)
-    if ((typeof value !== "object" || value === null) && typeof value !== "function") return nothingMade
-    return weakMapGet(instances, value)?.made ?? nothingMade
+    if ((typeof value !== "object" || value === null) && typeof value !== "function") return
+    const list = instances.get(value)?.made ?? nothingMade
+    for (let index = 0; index < list.length; index++) {
+      const { object = value, made } = list[index]!
+      if (!isAsMade(object, made) && !visit(object, list, index)) return
+    }
   }
 
   /** Those of the definitions whose objects are not as they were made. */
   function changedDefinitions(names: readonly string[]): string[] {
     const changed: string[] = newList()
     for (let at = 0; at < names.length; at++) {
-      const list = madeOf(names[at]!)
-      let isChanged = false
-      for (let index = 0; index < list.length; index++) isChanged ||= !isAsMade(list[index]!.object, list[index]!.made)
-      if (isChanged) changed[changed.length] = names[at]!
+      eachChanged(names[at]!, () => {
+        changed[changed.length] = names[at]!
+        return false
+      })
     }
     return changed
   }
 
   function noteDefinitionChanges(definition: string): void {
     if (environment.kindOf(definition) !== "definition") return
-    const list = madeOf(definition)
-    for (let index = 0; index < list.length; index++) {
-      const { object, made } = list[index]!
-      if (!isAsMade(object, made)) changes.compare(object, wayTo(list, index), definition, made)
-    }
+    eachChanged(definition, (object, list, index) => {
+      changes.compare(object, wayTo(list, index), definition, list[index]!.made)
+      return true
+    })
   }
 
   /** The record of a change to code, or what the name is bound to. */

@@ -10,7 +10,14 @@ import { jsxOf, type Jsx, type JsxOptions } from "../runtime/language/jsx-option
 import { changedUrlParts, urlParts } from "../runtime/worker/url-parts.ts"
 import { Capabilities, standardCapabilities } from "../stdlib/capabilities.ts"
 import { opUrl } from "../stdlib/bridge.ts"
-import { checkpointOf, commitDelta, ephemeralNames, loseRealm, SessionState } from "../runtime/session/state.ts"
+import {
+  checkpointOf,
+  commitDelta,
+  commitPending,
+  ephemeralNames,
+  loseRealm,
+  SessionState,
+} from "../runtime/session/state.ts"
 import type { Delta, ErrorRecord, Preludes } from "../runtime/wire/schema.ts"
 import { PreludeStore } from "../runtime/workspace/preludes.ts"
 import { decodeForEmbedder } from "../runtime/wire/values/embedder.ts"
@@ -37,6 +44,11 @@ export class ResidentSession {
   readonly preludes = new PreludeStore(() => ++this.#preludeSets)
 
   readonly #jsx: Jsx | undefined
+  /** Values that share more bytes are written only by `write`, and before a rebuild. */
+  defersAbove: number | undefined
+
+  /** Bytes above which it is found out whether an eval only reads. */
+  provesAbove: number | undefined
 
   constructor({ realms = ordinaryRealms, jsx }: { realms?: RealmMaker; jsx?: JsxOptions } = {}) {
     this.#realms = realms
@@ -69,6 +81,7 @@ export class ResidentSession {
         return c === undefined ? urlParts(String(a), other) : changedUrlParts(String(a), String(c), String(b))
       },
     )
+    if (this.provesAbove !== undefined) resident.provesAbove = this.provesAbove
     resident.prepare()
     return resident
   }
@@ -101,8 +114,16 @@ export class ResidentSession {
 
   /** The realm is gone. Returns the names that were lost with it. */
   rebuild(): string[] {
+    this.write()
     this.#resident = undefined
     return loseRealm(this.state, "its realm was thrown away")
+  }
+
+  /** Writes what evals have put off. */
+  write(): void {
+    if (this.#resident === undefined || this.state.pending.size === 0) return
+    commitPending(this.state, structuredClone(this.#resident.writePending()))
+    this.#resident.commit = this.state.commit
   }
 
   get ephemeral(): string[] {
@@ -122,7 +143,16 @@ export class ResidentSession {
     const compiled = this.#cache.compile(source, 1, resident)
     if (!("unit" in compiled)) return { status: "invalid", text: compiled.rendered, value: undefined, delta: {} }
     const preludes = this.#follow()
-    const message = { seq: 1, evalId: "evl", session: "ses_test", source, file, line: 1, limits: [1e6] }
+    const message = {
+      seq: 1,
+      evalId: "evl",
+      session: "ses_test",
+      source,
+      file,
+      line: 1,
+      limits: [1e6],
+      defersAbove: this.defersAbove,
+    }
     const evl = new RunningEval(message as unknown as EvalMessage, resident, () => {})
     if (!resident.start(compiled, source, file)) {
       for (let turn = 0; turn < 50 && api.how() === "running"; turn++)

@@ -21,6 +21,8 @@ export interface Candidate {
   lead: string
   /** A function: it exists from the start. */
   hoisted: boolean
+  /** A function that is made with its `length` and `name` and nothing else: no object of its own, as `prototype` is one. */
+  isBare: boolean
   /** Names that are read when the definition is made. */
   readsWhenMade: string[]
   hasHeritage: boolean
@@ -73,12 +75,14 @@ export function findDefinitions(
     candidates.push({ ...candidate, hasPrivateNames, isLate: false, references: [] })
     if (candidate.kind !== "type" && candidate.kind !== "interface") found.add(candidate.name)
   }
-  const base = { lead: "", hoisted: false, readsWhenMade: [] as string[], hasHeritage: false }
+  const base = { lead: "", hoisted: false, isBare: false, readsWhenMade: [] as string[], hasHeritage: false }
   let firstRunning = program.body.length
   const statements = program.body.map(bareStatement)
   for (const [statement, node] of statements.entries()) {
     if (node.type === "FunctionDeclaration" && node.id !== null && !assigned.has(node.id.name)) {
-      add({ ...base, name: node.id.name, kind: "function", statement, start: node.start, end: node.end, hoisted: true })
+      const { start, end } = node
+      const isBare = isBareFunction(node)
+      add({ ...base, name: node.id.name, kind: "function", statement, start, end, hoisted: true, isBare })
     }
   }
   const known = (name: string): boolean =>
@@ -125,11 +129,11 @@ export function findDefinitions(
           break
         }
         const isOne = parts.length === 1
-        for (const { name, reads, declarator } of parts) {
+        for (const { name, reads, declarator, isBare } of parts) {
           const range = isOne
             ? { start, end, lead: "" }
             : { start: declarator.start, end: declarator.end, lead: "const " }
-          add({ ...base, ...range, name, kind: "const", statement, readsWhenMade: reads })
+          add({ ...base, ...range, name, kind: "const", statement, isBare, readsWhenMade: reads })
         }
         break
       }
@@ -145,7 +149,7 @@ function codeDeclarators(
   node: Extract<Node, { type: "VariableDeclaration" }>,
   known: (name: string) => boolean,
   isForced: boolean,
-): { name: string; reads: string[]; declarator: Node }[] | undefined {
+): { name: string; reads: string[]; declarator: Node; isBare: boolean }[] | undefined {
   const parts = []
   const own = new Set<string>()
   for (const declarator of node.declarations) {
@@ -154,9 +158,15 @@ function codeDeclarators(
     if (id.type !== "Identifier" || init === null) return undefined
     if (!isCode(init, (name) => own.has(name) || known(name), reads) && !isForced) return undefined
     own.add(id.name)
-    parts.push({ name: id.name, reads, declarator })
+    parts.push({ name: id.name, reads, declarator, isBare: isBareFunction(bare(init)) })
   }
   return parts
+}
+
+function isBareFunction(node: Node): boolean {
+  if (node.type === "ArrowFunctionExpression") return true
+  const isFunction = node.type === "FunctionExpression" || node.type === "FunctionDeclaration"
+  return isFunction && node.async && !node.generator
 }
 
 /** Whether evaluating an expression runs nothing: see the header. `reads` collects the names it reads at once. */

@@ -11,10 +11,12 @@ import { LineTable, type Span } from "./positions.ts"
 export type {
   AccessorProperty,
   ArrowFunctionExpression,
+  CallExpression,
   Class,
   Function,
   MethodDefinition,
   Node,
+  ObjectPropertyKind,
   Program,
   PropertyDefinition,
 } from "oxc-parser"

@@ -139,7 +139,9 @@ export function buildCandidate(
   const dependents = graph.dependentsOf(keys)
   const make = new Set<string>()
   for (const { name, kind } of changed) if (!isType(kind)) make.add(name)
-  for (const name of dependents) if (definitions.get(name)?.isData === true) make.add(name)
+  if (definitions.mayHaveData) {
+    for (const name of dependents) if (definitions.get(name)?.isData === true) make.add(name)
+  }
   const uses = (name: string): readonly string[] => (declared.get(name) ?? definitions.get(name))?.dependencies ?? []
   // What is made between two of them, and what was one group with one of them before.
   for (const name of reachedWithin(make, dependents, uses)) make.add(name)

@@ -16,11 +16,18 @@ export class Definitions {
   readonly #records: Map<string, DefinitionRecord>
   #graph: DependencyGraph | undefined
   #digest: SetDigest | undefined
+  #mayHaveData = false
   /** What changed names had before. */
   #before: Map<string, DefinitionRecord | undefined> | undefined
 
   constructor(records?: Iterable<readonly [string, DefinitionRecord]>) {
     this.#records = new Map(records)
+    for (const { isData } of this.#records.values()) this.#mayHaveData ||= isData === true
+  }
+
+  /** False when no definition has data, and none had: most sessions have none, and a change may look for it in thousands. */
+  get mayHaveData(): boolean {
+    return this.#mayHaveData
   }
 
   get size(): number {
@@ -55,6 +62,7 @@ export class Definitions {
     if (before !== undefined) this.#digest?.remove(memberOf(before))
     this.#digest?.add(memberOf(record))
     this.#graph?.set(name, before?.dependencies ?? none, record.dependencies)
+    this.#mayHaveData ||= record.isData === true
     this.#records.set(name, record)
   }
 

@@ -3,6 +3,8 @@
 // A name that nothing declares is an edge like any other: whoever declares it later makes its users depend on it. All walks keep their own
 // stack, since chains are as long as a session has definitions.
 
+const nobody: ReadonlySet<string> = new Set()
+
 /** What uses each name. */
 export class DependencyGraph {
   readonly #users = new Map<string, Set<string>>()
@@ -20,8 +22,8 @@ export class DependencyGraph {
     }
   }
 
-  usersOf(name: string): Iterable<string> {
-    return this.#users.get(name) ?? []
+  usersOf(name: string): ReadonlySet<string> {
+    return this.#users.get(name) ?? nobody
   }
 
   /** Everything that uses one of the names, directly or not, without the names themselves. */

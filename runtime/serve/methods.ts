@@ -72,6 +72,12 @@ const check = {
   doc: "What is checked before code runs. With `types`, code with type mistakes ends as `invalid`.",
 } as const
 
+const commit = {
+  oneOf: ["eval", "idle"],
+  optional: true,
+  doc: "When large values are committed: with each outcome, the default, or when none of the session's evals waits; outcomes name those as `pending`.",
+} as const
+
 const opening = {
   kind: {
     oneOf: sessionKinds,
@@ -129,6 +135,7 @@ const opening = {
     doc: "Milliseconds an eval may take unless it says otherwise; null for none.",
   },
   check,
+  commit,
 } as const satisfies Fields
 
 const table = {
@@ -703,6 +710,7 @@ export function openOptions(given: FieldsOf<typeof opening>): OpenOptions {
   if (given.jsx !== undefined) options.jsx = given.jsx
   if (given.principal !== undefined) options.principal = given.principal
   if (given.check !== undefined) options.check = given.check
+  if (given.commit !== undefined) options.commit = given.commit
   if (given.graceMs !== undefined) options.graceMs = given.graceMs ?? Infinity
   if (given.evalTimeoutMs !== undefined) options.evalTimeoutMs = given.evalTimeoutMs ?? Infinity
   return options

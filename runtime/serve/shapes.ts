@@ -81,7 +81,7 @@ export const outcome = {
       cleared: { type: "boolean", doc: "The session was cleared." },
       definitions: { ...strings, doc: "Definitions published." },
       globals: { ...strings, doc: "Workspace globals written." },
-      pending: { type: "boolean", doc: "A large part is committed later." },
+      pending: { type: "boolean", doc: "Of a nested eval: what stands here is committed with the eval around it." },
     },
     doc: "What changed in the session.",
   },
@@ -103,6 +103,10 @@ export const outcome = {
   },
   reloaded: { ...strings, doc: "Imported names whose files had changed when a new realm imported them again." },
   lost: { ...strings, doc: "Bindings whose values went with a process." },
+  pending: {
+    ...strings,
+    doc: 'With `commit: "idle"`: bindings whose values are yet to be written; an event `bindings.changed` says when.',
+  },
   ephemeral: { ...strings, doc: "Bindings that only a process holds; they are lost when it ends." },
   abandoned: {
     list: {

@@ -33,7 +33,7 @@ import type {
   Preludes,
   WrapperRecord,
 } from "../wire/schema.ts"
-import { commitChange, copyState, differenceTo, hasChangedData, historySince, loseRealm } from "./state.ts"
+import { commitChange, copyState, differenceTo, historySince, loseRealm, withChangedData } from "./state.ts"
 import type { SessionState } from "./state.ts"
 import { keepData } from "./unnamed.ts"
 
@@ -588,6 +588,7 @@ export class SessionChanges {
     if (open?.made === undefined) throw this.#notFound(id)
     const { state, id: session } = this.#context
     const shell = await this.#context.ready()
+    await shell.written()
     const { changed, rewritten, removed } = open.candidate
     const then = copyState(state)
     loseRealm(then, "it lives in the realm of the session, and this runs in another")
@@ -633,7 +634,8 @@ export class SessionChanges {
     const { state } = this.#context
     const { candidate, id, change } = open
     const { removed, valueless, dependents } = candidate
-    const lost = [...dependents].filter((name) => hasChangedData(state, name))
+    await (await this.#context.ready()).written()
+    const lost = withChangedData(state, dependents)
     if (lost.length > 0 && change.onDataLoss !== "rebuild") {
       const message = `${lost.join(", ")} would be made again and lose data that came later; pass onDataLoss: "rebuild" to accept that.`
       return { kind: "data_loss", message, diagnostics: [], keys: lost }
@@ -667,7 +669,7 @@ export class SessionChanges {
     const own = new Set(changed.map(({ name }) => name))
     const facts: Partial<RevisionRecord> = {
       reinstantiated: answer.made.filter((name) => !own.has(name)),
-      lostData: [...dependents].filter((name) => hasChangedData(state, name)),
+      lostData: withChangedData(state, dependents),
       stale: answer.groups
         .flatMap(({ names }) => names)
         .filter((name) => !own.has(name) && !answer.made.includes(name)),
@@ -678,7 +680,7 @@ export class SessionChanges {
     if (restores !== undefined) facts.restored = restores
     Object.assign(facts, open.author)
     const gone = [...removed, ...valueless]
-    const kept = keepData(state, [...gone, ...answer.made, ...own])
+    const kept = keepData(state, gone, answer.made, own)
     const record = commitChange(state, { definitions, removed, ...answer }, { session, cause, ...facts })
     open.checked?.adopt()
     if (record !== undefined) {

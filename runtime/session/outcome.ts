@@ -89,6 +89,11 @@ export interface Outcome {
   lost: string[]
   /** Bindings that hold something which cannot outlive the process: they are lost when it ends. */
   ephemeral: string[]
+  /**
+   * With `commit: "idle"`: bindings whose values are yet to be written. An event `bindings.changed` says when that is done; until then they would
+   * fall back to what was committed of them before.
+   */
+  pending: string[]
   /** Timers and the like that were cancelled because the eval ended. */
   abandoned: { kind: string; span?: Span }[]
   /** Bindings changed by code of an eval that had already ended. */
@@ -112,6 +117,7 @@ export function emptyOutcome(evalId: string, status: OutcomeStatus, revision: nu
     reloaded: [],
     lost: [],
     ephemeral: [],
+    pending: [],
     abandoned: [],
     late: [],
     durationMs: 0,

@@ -117,6 +117,7 @@ export interface SessionFacts {
   readonly onChange: OnChange | undefined
   /** Of its evals, where they do not say. */
   readonly check: "types" | "syntax" | undefined
+  readonly commit: "eval" | "idle"
 }
 
 /** Throws `invalid_options` naming the first option that is unknown or misshapen. */
@@ -214,6 +215,10 @@ export class Session implements Tenant, ShellSession {
   }
   get kind(): SessionKind {
     return this.facts.kind
+  }
+  /** When what evals have changed is written: with their outcomes, or, what is large, when nothing waits. */
+  get commits(): "eval" | "idle" {
+    return this.facts.commit
   }
   /** Where what its code imports is looked for from. */
   get directory(): string {

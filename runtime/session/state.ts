@@ -64,6 +64,8 @@ export class SessionState {
   preludes: Preludes | undefined
   /** What besides bindings only the realm holds, as texts for people. */
   realmOnly: readonly string[] = nothing
+  /** Names whose values in the realm are newer than what stands here. */
+  pending = noPending
   /** Whether any of the locals ever was a change to code. */
   hasCodeChanges = false
   /** Values that no code has a name for, by what they are called between the processes: see `session/unnamed.ts`. */
@@ -77,6 +79,7 @@ export class SessionState {
 }
 
 const nothing: readonly string[] = []
+const noPending: ReadonlySet<string> = new Set()
 const noNames: ReadonlyMap<string, Replaced> = new Map()
 /** Until the groups of the same commit are put. */
 const placeholder: Unnamed = { local: { readonly: true, held: "lost", reason: "it was not committed" } }
@@ -155,20 +158,15 @@ export function commitDelta(state: SessionState, delta: Delta, by: RevisionFacts
   const readonlyOf = (name: string): boolean => flags.get(name) ?? state.locals.get(name)?.readonly ?? false
   // A definition with data whose data has changed is that definition still.
   const keeps = (name: string): boolean => !flags.has(name)
-  for (const { name, value } of plain) {
-    put(state, name, { readonly: readonlyOf(name), held: "value", value }, keeps(name))
-  }
-  for (const { names, bytes, sources } of groups) {
-    const group = { bytes, sources }
-    for (const name of names) put(state, name, { readonly: readonlyOf(name), held: "bytes", group }, keeps(name))
-  }
-  for (const { name, what } of ephemeral) {
-    // Named again by every eval that looks at it: that is no change.
+  putValues(state, { plain, groups, ephemeral, sources: delta.sources ?? [] }, readonlyOf, keeps)
+  state.pending = delta.pending === undefined ? noPending : new Set(delta.pending)
+  for (const name of state.pending) {
     const before = state.locals.get(name)
-    const isSame = before?.held === "realm" && before.what === what && !flags.has(name)
-    if (!isSame) put(state, name, { readonly: readonlyOf(name), held: "realm", what }, keeps(name))
+    if (before === undefined ? isUnnamed(name) : !flags.has(name)) continue
+    const isKept = before?.held === "value" || before?.held === "bytes"
+    const local = isKept ? before : ({ held: "realm", what: "its value was not written yet" } as const)
+    put(state, name, { ...local, readonly: readonlyOf(name) }, keeps(name))
   }
-  for (const source of delta.sources ?? []) state.sources.set(source.id, source)
   for (const id of delta.droppedSources ?? []) state.sources.delete(id)
   if (lastValue !== undefined) state.lastValue = lastValue
   if (lastError !== undefined) state.lastError = lastError
@@ -182,6 +180,39 @@ export function commitDelta(state: SessionState, delta: Delta, by: RevisionFacts
     definitions: definitions.map((record) => record.name),
     rejected: [],
   }
+}
+
+/** Commits the values that evals had put off, as they are now. */
+export function commitPending(state: SessionState, values: Values): void {
+  const readonlyOf = (name: string): boolean => state.locals.get(name)?.readonly ?? false
+  putValues(state, values, readonlyOf, () => true)
+  state.pending = noPending
+  state.commit += 1
+}
+
+type Values = Pick<ChangeAnswer, "plain" | "groups" | "sources" | "ephemeral">
+
+function putValues(
+  state: SessionState,
+  { plain, groups, ephemeral, sources }: Values,
+  readonlyOf: (name: string) => boolean,
+  /** Whether a definition of that name has another value now, or there is none any more. */
+  keeps: (name: string) => boolean,
+): void {
+  for (const { name, value } of plain) {
+    put(state, name, { readonly: readonlyOf(name), held: "value", value }, keeps(name))
+  }
+  for (const { names, bytes, sources: ids } of groups) {
+    const group = { bytes, sources: ids }
+    for (const name of names) put(state, name, { readonly: readonlyOf(name), held: "bytes", group }, keeps(name))
+  }
+  for (const { name, what } of ephemeral) {
+    // Named again by every eval that looks at it: that is no change.
+    const before = state.locals.get(name)
+    const isSame = before?.held === "realm" && before.what === what && keeps(name)
+    if (!isSame) put(state, name, { readonly: readonlyOf(name), held: "realm", what }, keeps(name))
+  }
+  for (const source of sources) state.sources.set(source.id, source)
 }
 
 /** Applies the queue of an eval that was stopped: its own assignments are gone, what it queued is kept as the bytes of each call. */
@@ -209,20 +240,20 @@ export function commitQueue(state: SessionState, queue: readonly QueuedWrite[], 
 }
 
 /** A change of the definitions that was made somewhere and is put in force. */
-export interface MadeChange extends Pick<ChangeAnswer, "plain" | "groups" | "sources" | "ephemeral" | "made"> {
+export interface MadeChange extends Values, Pick<ChangeAnswer, "made"> {
   readonly definitions: readonly DefinitionRecord[]
   readonly removed: readonly string[]
 }
 
 /** Commits a change of the definitions; gives the record of the revision, or `undefined` when it says what was there already. */
 export function commitChange(state: SessionState, change: MadeChange, by: RevisionFacts): RevisionRecord | undefined {
-  const { definitions, removed, plain, groups, sources, ephemeral, made } = change
+  const { definitions, removed, plain, groups, made } = change
   // A change leaves other data as it is, also where that is written anew since it shares objects with what is made.
   const unchanged = [...plain.map(({ name }) => name), ...groups.flatMap(({ names }) => names)].filter(
     (name) => state.dataMade?.has(name) === true && state.locals.get(name) === state.dataMade.get(name),
   )
   for (const name of removed) noteReplaced(state, name)
-  for (const name of made) noteReplaced(state, name)
+  if (state.definitions.mayHaveData) for (const name of made) noteReplaced(state, name)
   for (const { name, isData } of definitions) if (isData !== true) noteReplaced(state, name)
   for (const name of removed) undefine(state, name)
   for (const record of definitions) {
@@ -233,23 +264,25 @@ export function commitChange(state: SessionState, change: MadeChange, by: Revisi
   }
   const readonlyOf = (name: string): boolean =>
     state.definitions.has(name) || (state.locals.get(name)?.readonly ?? false)
-  for (const { name, value } of plain) put(state, name, { readonly: readonlyOf(name), held: "value", value }, true)
-  for (const { names, bytes, sources: ids } of groups) {
-    const group = { bytes, sources: ids }
-    for (const name of names) put(state, name, { readonly: readonlyOf(name), held: "bytes", group }, true)
-  }
-  for (const { name, what } of ephemeral) put(state, name, { readonly: readonlyOf(name), held: "realm", what }, true)
-  for (const source of sources) state.sources.set(source.id, source)
-  for (const name of [...made, ...unchanged]) {
+  putValues(state, change, readonlyOf, () => true)
+  const noteMade = (name: string): void => {
     const local = state.locals.get(name)
     if (local !== undefined) (state.dataMade ??= new Map()).set(name, local)
   }
+  for (const name of made) noteMade(name)
+  for (const name of unchanged) noteMade(name)
   state.commit += 1
   return recordRevision(state, by)
 }
 
-/** Whether a definition holds other data than its declaration made. */
-export function hasChangedData(state: SessionState, name: string): boolean {
+/** Those of the definitions that hold other data than their declarations made. */
+export function withChangedData(state: SessionState, names: ReadonlySet<string>): string[] {
+  // Most sessions have no data, and a change may make thousands again.
+  if (!state.hasCodeChanges && state.dataMade === undefined) return []
+  return Array.from(names).filter((name) => hasChangedData(state, name))
+}
+
+function hasChangedData(state: SessionState, name: string): boolean {
   if (state.hasCodeChanges) {
     for (const local of state.locals.keys()) if (isChangeOf(name, local)) return true
   }
@@ -313,6 +346,10 @@ export function loseRealm(state: SessionState, reason: string): string[] {
     touch(state, name)
     lost.push(name)
   }
+  for (const name of state.pending) {
+    if (!lost.includes(name) && !isUnnamed(name)) lost.push(`${name} (back to what was written last: ${reason})`)
+  }
+  state.pending = noPending
   lost.push(...loseUnnamed(state, reason))
   lost.push(...state.realmOnly)
   state.realmOnly = nothing
@@ -323,7 +360,7 @@ export function loseRealm(state: SessionState, reason: string): string[] {
 /** Names that live only in the realm. */
 export function ephemeralNames(state: SessionState): string[] {
   const names: string[] = []
-  for (const [name, local] of state.locals) if (local.held === "realm") names.push(name)
+  for (const [name, local] of state.locals) if (local.held === "realm" && !state.pending.has(name)) names.push(name)
   for (const [name, { local }] of state.unnamed ?? []) if (local.held === "realm") names.push(shownName(name))
   names.push(...state.realmOnly)
   return names
@@ -337,6 +374,7 @@ export function resetState(state: SessionState, by: RevisionFacts = { ...byEval,
   state.lastValue = undefined
   state.lastError = undefined
   state.realmOnly = nothing
+  state.pending = noPending
   state.preludes = undefined
   state.commit += 1
   recordRevision(state, by)
@@ -376,6 +414,7 @@ export function restoreState(
   for (const name of [...state.definitions.keys(), ...definitions.keys()])
     if (state.locals.get(name) !== locals.get(name)) noteReplaced(state, name)
   state.unnamed = unnamedAfterRollback(state, earlier)
+  state.pending = noPending
   state.definitions.become(definitions)
   Object.assign(state, { locals, sources, dataMade, lastValue, lastError, realmOnly, hasCodeChanges, preludes })
   const lost = loseRealm(state, "the state it was part of was left and came back without it")

@@ -98,17 +98,19 @@ function hasDataOf(state: SessionState, revision: number, name: string): boolean
 /**
  * Before a change is committed: data that it replaces and that a held revision needs goes on without a name. Gives what the realm must do alike.
  */
-export function keepData(state: SessionState, names: Iterable<string>): { name: string; as: string }[] {
+export function keepData(state: SessionState, ...lists: Iterable<string>[]): { name: string; as: string }[] {
   const kept: { name: string; as: string }[] = []
   const held = [...new Set(heldRevisions(state))]
   if (held.length === 0) return kept
-  for (const name of names) {
-    const local = state.locals.get(name)
-    if (local === undefined || local.held === "value" || state.definitions.get(name)?.isData !== true) continue
-    if (!held.some((revision) => hasDataOf(state, revision, name))) continue
-    const as = nameOfData(name, state.revision)
-    ;(state.unnamed ??= new Map()).set(as, { local: { ...local, readonly: true }, inBytes: name })
-    kept.push({ name, as })
+  for (const names of lists) {
+    for (const name of names) {
+      const local = state.locals.get(name)
+      if (local === undefined || local.held === "value" || state.definitions.get(name)?.isData !== true) continue
+      if (!held.some((revision) => hasDataOf(state, revision, name))) continue
+      const as = nameOfData(name, state.revision)
+      ;(state.unnamed ??= new Map()).set(as, { local: { ...local, readonly: true }, inBytes: name })
+      kept.push({ name, as })
+    }
   }
   return kept
 }

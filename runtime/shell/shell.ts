@@ -18,6 +18,7 @@ import type { ErrorRecord, Outcome, OutputChunk, OutcomeReason } from "../sessio
 import {
   checkpointOf,
   commitDelta,
+  commitPending,
   commitQueue,
   ephemeralNames,
   loseRealm,
@@ -60,6 +61,8 @@ export interface ShellSession {
   readonly tools: ReadonlyMap<string, Tool>
   readonly state: SessionState
   readonly tenant: Tenant
+  /** "idle": large values are written when nothing waits. */
+  readonly commits: "eval" | "idle"
   /** Names lost outside an eval, to be named by the next outcome. */
   readonly lostSince: string[]
   /** Changes that were committed and that its realm has not followed yet: from `tenant.commit` to the state's. */
@@ -133,6 +136,10 @@ export function retainedKind(retainValues: EvalOptions["retainValues"]): "functi
   return retainValues === true ? "all" : retainValues
 }
 
+/** With `commit: "idle"`: bytes that values share above which writing them is put off, and the milliseconds after which it is not, though evals wait. */
+const pendingBytesMin = 1024 * 1024
+const pendingMsMax = 1_000
+
 /** Writes that one eval may have queued, and their bytes together. */
 const queuedWritesMax = 10_000
 const queuedBytesMax = 64 * 1024 * 1024
@@ -205,6 +212,8 @@ export class Shell {
   #running: Running | undefined
   #isClosing = false
   #stopBecause: OutcomeReason | undefined
+  /** When the first of the values was put off that are yet to be written. */
+  #pendingSince = 0
   /** The invariant that broke in a callback. */
   #failure: unknown
 
@@ -228,7 +237,7 @@ export class Shell {
   }
 
   get isIdle(): boolean {
-    return this.#running === undefined && this.#queue.length === 0
+    return this.#running === undefined && this.#queue.length === 0 && this.session.state.pending.size === 0
   }
 
   get isParked(): boolean {
@@ -297,26 +306,11 @@ export class Shell {
     request: ChangeRequest,
     onEnd: (end: ChangeEnd) => void,
   ): void {
-    const { limits, clock, scheduler } = this.#context
+    const { limits, scheduler } = this.#context
     if (this.#isClosing) return onEnd({ status: "crashed", because: "closed", commit: this.session.state.commit })
     const evalId = request.id
     if (this.#running === undefined) {
-      const options: EvalOptions = { ...place, timeoutMs: limits.changeTimeoutMs }
-      const ignore = (): void => {}
-      const enqueuedAt = clock.now()
-      const failed = (error: Error): void =>
-        onEnd({ status: "crashed", because: error.message, commit: this.session.state.commit })
-      const work: Eval = {
-        evalId,
-        source,
-        options,
-        resolve: ignore,
-        reject: failed,
-        enqueuedAt,
-        cancelSignal: undefined,
-        change: { request, onEnd },
-      }
-      this.#queue.unshift(work)
+      this.#queue.unshift(this.#changeWork(source, place, request, onEnd))
       this.#waitingEvals += 1
       this.#wake()
       return
@@ -324,6 +318,52 @@ export class Shell {
     const message = { ...this.#plainMessage(evalId, source, place), checkpoint: this.#checkpoint(), change: request }
     const { commit } = this.session.state
     runAside(scheduler, this.session.tenant, message, limits.changeTimeoutMs, (end) => onEnd({ ...end, commit }))
+  }
+
+  #changeWork(
+    source: string,
+    place: { file: string; line: number },
+    request: ChangeRequest,
+    onEnd: (end: ChangeEnd) => void,
+  ): Eval {
+    const { limits, clock } = this.#context
+    return {
+      evalId: request.id,
+      source,
+      options: { ...place, timeoutMs: limits.changeTimeoutMs },
+      resolve: () => {},
+      reject: (error) => onEnd({ status: "crashed", because: error.message, commit: this.session.state.commit }),
+      enqueuedAt: clock.now(),
+      cancelSignal: undefined,
+      change: { request, onEnd },
+    }
+  }
+
+  /** Resolves when everything that evals have come to is written. Fails with `session_busy` where that must wait for an eval which is under way. */
+  written(): Promise<void> {
+    const { state, id } = this.session
+    if (state.pending.size === 0) return Promise.resolve()
+    if (this.#running === undefined || this.#running.request.change !== undefined) return this.operate(() => {})
+    const message = `Session '${id}' has values that are not written yet (commit: "idle"), and eval '${this.#running.request.evalId}' is under way; try again when it has ended.`
+    return Promise.reject(new NacreError("session_busy", message))
+  }
+
+  /** Whether values are to be written before what is next in the queue. */
+  get #mustWrite(): boolean {
+    const { pending } = this.session.state
+    if (pending.size === 0 || this.#isClosing) return false
+    const next = this.#queue[0]
+    if (next === undefined || !("evalId" in next)) return true
+    if (next.change !== undefined) return next.change.request.stage !== "write"
+    return next.options.atomic === true || this.#context.clock.now() - this.#pendingSince > pendingMsMax
+  }
+
+  /** Has the values written that evals have put off, before anything else. */
+  #writePending(): void {
+    const id = `write_${this.session.state.commit}`
+    const request: ChangeRequest = { stage: "write", id, definitions: [], removed: [] }
+    this.#queue.unshift(this.#changeWork("", { file: id, line: 1 }, request, () => {}))
+    this.#waitingEvals += 1
   }
 
   /**
@@ -416,7 +456,9 @@ export class Shell {
       return true
     }
     const running = this.#running
-    if (running === undefined && evalId === undefined) return false
+    // Writing is no eval: stopping it would lose what evals have come to.
+    const isNone = running === undefined || running.request.change?.request.stage === "write"
+    if (isNone && evalId === undefined) return false
     if (evalId !== undefined && running?.nested?.cancel(evalId, because) === true) return true
     if (running === undefined || (evalId !== undefined && !this.isUnderWay(evalId))) {
       const message = `Session '${this.session.id}' has no eval '${evalId}' running or queued; it may have ended already.`
@@ -508,7 +550,7 @@ export class Shell {
   }
 
   /** Tells what has been committed since this was last called. */
-  #announce(because: "eval" | "reset" | "realm-lost" | "change", evalId?: string): void {
+  #announce(because: "eval" | "reset" | "realm-lost" | "change" | "idle", evalId?: string): void {
     const { id: session, workspace, state } = this.session
     const changes = takeChanges(state)
     if (changes === undefined) return
@@ -600,13 +642,19 @@ export class Shell {
         throw error
       }
       running.nested?.settle(outcome.status, outcome.because)
-      this.#announce("eval", outcome.evalId)
-      if (running.request.change === undefined) this.#keep(outcome)
+      if (running.request.change === undefined) {
+        this.#announce("eval", outcome.evalId)
+        this.#keep(outcome)
+      } else {
+        // This outcome goes to nobody; the next one tells.
+        this.session.lostSince.push(...outcome.lost)
+        this.#announce("idle")
+      }
       running.request.resolve(outcome)
       running.ended?.()
     }
     for (const ended of this.#onEnded.splice(0)) ended()
-    if (this.#queue.length > 0) queueMicrotask(() => this.#wake())
+    if (this.#queue.length > 0 || this.#mustWrite) queueMicrotask(() => this.#wake())
   }
 
   #keep(outcome: Outcome): void {
@@ -657,6 +705,7 @@ export class Shell {
       if (running.overtaken !== undefined)
         outcome.rejected = [...outcome.rejected, ...withoutOvertaken(delta, running.overtaken)]
       const before = state.revision
+      const hadPending = state.pending.size > 0
       if (running.preludes !== undefined) state.preludes = running.preludes
       Object.assign(outcome.committed, without(commitDelta(state, delta, this.#by(running)), "rejected"))
       if (message.isPlain && message.plain !== undefined) state.lastValue = { plain: message.plain }
@@ -670,11 +719,13 @@ export class Shell {
       outcome.reloaded = delta.reloaded ?? []
       outcome.lost.push(...(delta.lostImports ?? []))
       if (!message.realmKept) outcome.lost.push(...this.#realmLost("its realm could not be kept"))
+      if (state.pending.size > 0 && !hadPending) this.#pendingSince = this.#context.clock.now()
+      outcome.pending = Array.from(state.pending, shownName)
     }
     // A change that was committed meanwhile is among the updates still.
     if (message.realmKept) tenant.commit = running.commit + (delta === undefined ? 0 : 1)
     outcome.ephemeral = ephemeralNames(state)
-    tenant.holdsEphemerals = outcome.ephemeral.length > 0
+    tenant.holdsEphemerals = outcome.ephemeral.length > 0 || state.pending.size > 0
     if (tenant.apart > 0) tenant.apart -= 1
     outcome.revision = state.revision
     return outcome
@@ -684,9 +735,12 @@ export class Shell {
     const { state, tenant } = this.session
     const outcome = this.#outcomeOf(running, message.status)
     tenant.commit = running.commit
-    // What is lost is told by the next outcome: this one goes to nobody.
-    if (!message.realmKept)
-      this.session.lostSince.push(...this.#realmLost("a definition changed other values while it was made"))
+    if (running.request.change!.request.stage === "write" && message.change !== undefined) {
+      commitPending(state, message.change)
+      tenant.commit += 1
+      tenant.holdsEphemerals = ephemeralNames(state).length > 0
+    }
+    if (!message.realmKept) outcome.lost.push(...this.#realmLost("a definition changed other values while it was made"))
     const { status, error, change: answer } = message
     running.ended = () => onEnd({ status, error, answer, commit: state.commit })
     return outcome
@@ -858,6 +912,7 @@ export class Shell {
     message.seq = seq
     message.atomic = options.atomic ?? false
     if (this.#waitingEvals > 0) message.isAwaited = true
+    if (session.commits === "idle" && !message.atomic) message.defersAbove = pendingBytesMin
     if (change !== undefined) message.change = change.request
     const running = this.#running!
     running.commit = state.commit
@@ -888,6 +943,7 @@ export class Shell {
     if (change === undefined && preludes !== undefined && preludes.id !== (state.preludes?.id ?? 0)) {
       message.preludes = preludes
       running.preludes = preludes
+      delete message.defersAbove
     }
     return message
   }
@@ -947,6 +1003,7 @@ export class Shell {
 
   #wake(): void {
     if (this.#running !== undefined) return
+    if (this.#mustWrite) this.#writePending()
     while (this.#queue.length > 0 && !("evalId" in this.#queue[0]!)) (this.#queue.shift() as Operation).run()
     if (this.#queue.length > 0) this.#actor.send({ type: "EVAL" })
   }

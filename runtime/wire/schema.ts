@@ -12,7 +12,7 @@ import { packField, plain, record, str, unpackField, withoutAbsent } from "./che
 import type { Check, Checked, FieldTable, Fields } from "./check.ts"
 
 /** Changes whenever a message changes; a host that says another one is refused at its handshake. */
-export const wireVersion = 7
+export const wireVersion = 8
 
 /** A function that is put around a definition when it is made: `(inner: T) => T`, as an expression. */
 const wrapper = record({ key: str, source: str, file: str, line: int, column: int, digest: str, reads: list(str) })
@@ -167,6 +167,8 @@ const delta = record({
   /** Imports of the checkpoint that could not be made again, and those whose files had changed. */
   lostImports: optional(list(str)),
   reloaded: optional(list(str)),
+  /** Every name whose value is yet to be written: what was committed of it before stands meanwhile. */
+  pending: optional(list(str)),
 })
 const rejected = record({ op: str, key: str, kind: str })
 /** A declaration of a submission that is read as a module: see `language/module.ts`. */
@@ -185,10 +187,11 @@ const declaration = record({
 })
 /**
  * Work on a change instead of an eval. "split": read the source as a module. "preludes": only say what was wrong with those of the checkpoint. "make": make these definitions as they would stand without
- * `removed`, put none in force, and keep them as the candidate `id`; the session's locals must not be read meanwhile.
+ * `removed`, put none in force, and keep them as the candidate `id`; the session's locals must not be read meanwhile. "write": write the values
+ * that evals have put off; that is a commit.
  */
 const change = record({
-  stage: oneOf("split", "make", "preludes"),
+  stage: oneOf("split", "make", "preludes", "write"),
   id: str,
   definitions: list(definition),
   removed: list(str),
@@ -265,6 +268,8 @@ export const toWorker = {
     retain: optional(record({ as: str, functionsOnly: bool })),
     /** Those of the workspace as they are now, where the realm may hold others. Its values move to them before the eval. */
     preludes: optional(preludes),
+    /** Writing values that share more bytes than this may be put off. */
+    defersAbove: optional(int),
   }),
   settle: message(2, { evalId: str, how: oneOf("interrupted", "timeout") }),
   toolResult: message(3, { session: str, callId: int, ok: bool, bytes, message: str, kind: str }),

@@ -326,6 +326,10 @@ class Worker {
       }
       const { declarations, statements } = module
       this.#sendOutcome(evl, "ok", { change: emptyAnswer({ declarations, statements }) })
+    } else if (request.stage === "write") {
+      const values = evl.resident.writePending()
+      evl.resident.commit += 1
+      this.#sendOutcome(evl, "ok", { change: emptyAnswer(values) })
     } else if (request.stage === "preludes") {
       const { problem } = evl.resident.preludes
       this.#sendOutcome(evl, "ok", { change: emptyAnswer(problem === undefined ? {} : { problem }) })

@@ -1,8 +1,11 @@
 // What a text may do that names and values do not show, told from the text and on the safe side: a word too many costs time, not truth.
 
-// Code that may go on after its eval has ended, or start something that does. Without any of these words nothing of an eval can run
-// later, since its timers are cancelled; with one, any later commit may contain its work, so every later commit encodes everything.
-const lingeringCode = /\b(?:async|await|then|Promise|queueMicrotask|FinalizationRegistry|import|WebAssembly|\w*Async)\b/
+// Code that goes on in turns of the loop after its last statement. Without any of these words an eval has ended where its text ends.
+const laterCode = /\b(?:async|await|then|Promise|queueMicrotask|FinalizationRegistry|import|WebAssembly|\w*Async)\b/
+
+// Code that can run when its eval has ended: its timers and tool calls are gone by then and its microtasks have run, so that is only what the engine
+// itself finishes at some time. With one of these words any later commit may contain its work, so every later commit encodes everything.
+const lingeringCode = /\b(?:FinalizationRegistry|WebAssembly|import|\w*Async)\b/
 
 // Ways to the global object. Listing its properties takes as long as a short eval, so it is done only once one of these was seen.
 const globalReachingCode = /\b(?:globalThis|eval|Function)\b|\.\s*constructor\b|["'`]constructor["'`]/
@@ -29,7 +32,10 @@ const conversions = /\(\s*(?:Number|Boolean|String|BigInt)\s*\)/g
 
 /** All of it, of one text. */
 export interface Reach {
+  readonly goesOn: boolean
   readonly lingers: boolean
+  /** The same where the profile has what Node finishes at some time. */
+  readonly lingersWithNode: boolean
   readonly global: boolean
   readonly builtIns: boolean
   readonly hidesWords: boolean
@@ -37,15 +43,23 @@ export interface Reach {
 
 export function reachOf(source: string): Reach {
   return {
-    lingers: mayLinger(source),
+    goesOn: mayGoOn(source),
+    lingers: mayLinger(source, false),
+    lingersWithNode: mayLinger(source, true),
     global: mayReachGlobal(source),
     builtIns: mayReachBuiltIns(source),
     hidesWords: mayHideWords(source),
   }
 }
 
-function mayLinger(source: string): boolean {
-  return lingeringCode.test(source)
+/** Whether the eval of a text may take more turns of the loop than one. */
+function mayGoOn(source: string): boolean {
+  return laterCode.test(source)
+}
+
+/** Whether something may run when the eval of a text has ended. `hasNode`: its profile has what Node finishes at some time. */
+function mayLinger(source: string, hasNode: boolean): boolean {
+  return (hasNode ? laterCode : lingeringCode).test(source)
 }
 
 function mayReachGlobal(source: string): boolean {

@@ -24,6 +24,7 @@ export interface EncodedGroupBytes {
   names: string[]
   bytes: Uint8Array
   sources: SourceOfFunctions[]
+  isInert: boolean
 }
 
 /** Boots realms, and keeps what those of one profile have in common. */
@@ -199,7 +200,7 @@ export class Realm {
         const { id, source, cells, roots, file, line, column } = group.sources[at]!
         sources.push({ id, source, cells, roots, file, line, column })
       }
-      groups.push({ names: copyStrings(group.names), bytes: packValue(group), sources })
+      groups.push({ names: copyStrings(group.names), bytes: packValue(group), sources, isInert: group.isInert })
     }
     const ephemeral: { name: string; what: string }[] = []
     for (let index = 0; index < encoded.ephemeral.length; index++) {

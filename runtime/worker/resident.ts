@@ -29,6 +29,8 @@ import type {
   Rejection,
   SourceOfFunctions,
 } from "../wire/schema.ts"
+import { readingOf } from "../language/reading.ts"
+import type { Reading } from "../language/reading.ts"
 import { newScript } from "./compile-cache.ts"
 import type { Compiled } from "./compile-cache.ts"
 import { errorRecord } from "./error-record.ts"
@@ -65,6 +67,8 @@ interface Postponed {
   /** Whether a name is one of the session's, bound already or not. */
   readonly isOwn: (name: string) => boolean
 }
+
+const noLocals: ReadonlySet<string> = new Set()
 
 const nothingPostponed: Postponed = { kept: [], groups: [], isReadonly: () => false, isOwn: () => false }
 
@@ -114,6 +118,17 @@ interface Encoded {
   readonly print: string
   /** The sources of the functions in its group. */
   readonly sources?: readonly string[]
+  readonly size?: number
+  /** It is data and nothing else. */
+  readonly isInert?: boolean
+}
+
+interface WhatToEncode {
+  readonly touched: Touched | "all"
+  readonly assigned: ReadonlySet<string>
+  /** Names whose groups are to be made again in the realm from what is written. */
+  readonly moved?: ReadonlySet<string> | undefined
+  readonly defersAbove?: number | undefined
 }
 
 /** Sources that nothing refers to are dropped when there are so many more than when they were last counted. */
@@ -124,6 +139,9 @@ const candidatesKept = 8
 
 /** Earlier revisions whose compiled definitions are kept: a loop calls one again and again. */
 const pinnedUnitsKept = 4
+
+/** Bytes of touched groups above which it is worth finding out whether the eval has only read. */
+const provesAboveBytes = 64 * 1024
 
 /** Groups shorter than this are compared as they are, longer ones by digest. */
 const comparedBytesMax = 64
@@ -155,6 +173,8 @@ export class Resident implements NameTable {
   readonly #captured = new Set<string>()
   readonly #referenced = new Set<string>()
   readonly #ephemeral = new Set<string>()
+  /** Names whose values are yet to be written. What those hold, and which of them hang together, is not known until then. */
+  readonly #pending = new Set<string>()
   /** What each local was last encoded as: its group's names and a fingerprint of its bytes. */
   readonly #encoded = new Map<string, Encoded>()
   /** The sources of functions that are committed, and how many of them were in use when that was last counted. */
@@ -184,11 +204,16 @@ export class Resident implements NameTable {
   /** Revisions that were entered, compiled. */
   readonly #pinnedUnits = new Map<string, { readonly unit: Compiled["unit"]; readonly script: Script }>()
   #postponed = nothingPostponed
+  #mayGoOn = false
   #mayLinger = false
   #mayReachGlobal = false
   #mayReachBuiltIns = false
   #mayHideWords = false
   #retargets = 0
+
+  /** Tests have more proved. */
+  provesAbove = provesAboveBytes
+  readonly #readings = new WeakMap<object, Reading | "none">()
 
   /** What JSX is turned into. */
   readonly jsx: Jsx | undefined
@@ -291,7 +316,7 @@ export class Resident implements NameTable {
 
   /** Whether code of this session has been seen that can start something which goes on by itself, timers and tool calls aside. */
   get mayGoOn(): boolean {
-    return this.#mayLinger || this.#mayReachGlobal || this.#mayReachBuiltIns
+    return this.#mayGoOn || this.#mayReachGlobal || this.#mayReachBuiltIns
   }
 
   /** The script of that file name, for positions in stacks. */
@@ -475,7 +500,9 @@ export class Resident implements NameTable {
     if (!folded.cleared) this.#stale.push(...this.#imports.outdated(declared))
     // What nested evals could reach is not looked for name by name.
     const moved = this.#moveInstances()
-    const isAllTouched = isReferenceChanged || moved !== undefined || this.#hasMoved || evl.hadNested
+    const isReferencePending = this.#pending.size > 0 && redefined.length > 0
+    const hasMoved = moved !== undefined || this.#hasMoved
+    const isAllTouched = isReferenceChanged || isReferencePending || hasMoved || evl.hadNested
     this.#hasMoved = false
     const roots = [
       ...unit.mentions,
@@ -489,12 +516,13 @@ export class Resident implements NameTable {
           definitionOf: (name) =>
             this.#withChanges(name, codeOf(entered?.own.get(name) ?? this.#definitions.get(name) ?? own.get(name))),
           isLocal: (name) => isLocal(this.kind(name)),
-          isEphemeral: (name) => this.#ephemeral.has(name),
+          isEphemeral: (name) => this.#ephemeral.has(name) || this.#pending.has(name),
           reachedFrom: (name) => this.#reachedFrom(name),
           isUnknown: (name) => this.#isUnknown(name),
           referenced: this.#referenced,
         })
-    const code = this.#noteCode(touched, redefined, folded.cleared)
+    const isReading = touched !== "all" && this.#isLarge(touched) && this.#hasOnlyRead(evl, unit, own, assigned)
+    const code = this.#noteCode(touched, redefined, folded.cleared, isReading)
     for (const name of code.removed) {
       const owner = this.#codeChanges.get(name)!
       this.#codeChanges.delete(name)
@@ -504,8 +532,15 @@ export class Resident implements NameTable {
     }
     const written = new Set([...assigned, ...code.set])
     if (retained !== "") written.add(retain!.as)
-    const { plain, groups, ephemeral, late, sources } = this.#encode(touched, written, moved)
+    const { plain, groups, ephemeral, late, sources } = this.#encode({
+      touched: isReading && this.#codeChanges.size === 0 ? { ...touched, locals: noLocals } : touched,
+      assigned: written,
+      moved,
+      // What stands beside a value as a part of its own is written with it.
+      defersAbove: hasMoved || retained !== "" || this.#codeChanges.size > 0 ? undefined : evl.message.defersAbove,
+    })
     const delta: Delta = {}
+    if (this.#pending.size > 0) delta.pending = [...this.#pending]
     if (retained !== "") delta.retained = { as: retain!.as, isFunction: retained === "function" }
     if (assigned.length > 0) delta.set = assigned.map((name) => ({ name, readonly: this.kind(name) === "readonly" }))
     const gone = [...removed.filter((name) => !removedDefinitions.includes(name)), ...code.removed]
@@ -825,7 +860,7 @@ export class Resident implements NameTable {
 
   /** Touched locals that do not hold any more what they were last encoded as. */
   #changedSince(touched: Touched | "all"): string[] {
-    const names = Array.from(this.#namesToEncode(touched, new Set())).filter((name) => this.#encoded.has(name))
+    const names = this.#namesToEncode(touched, new Set()).filter((name) => this.#encoded.has(name))
     const changed = names.filter(
       (name) =>
         this.realm.api.isPrimitive(name) &&
@@ -847,7 +882,8 @@ export class Resident implements NameTable {
   }
 
   #note(reach: Reach): void {
-    this.#mayLinger ||= reach.lingers
+    this.#mayGoOn ||= reach.goesOn
+    this.#mayLinger ||= this.realm.capabilities.hasNode ? reach.lingersWithNode : reach.lingers
     this.#mayReachGlobal ||= reach.global
     this.#mayReachBuiltIns ||= reach.builtIns
     this.#mayHideWords ||= reach.hidesWords
@@ -1011,7 +1047,8 @@ export class Resident implements NameTable {
       }
     }
     const print = fingerprint(bytes)
-    for (const name of names) this.#encoded.set(name, { names, print, sources })
+    const encoded = { names, print, sources, size: bytes.length }
+    for (const name of names) this.#encoded.set(name, encoded)
     return problem === undefined
   }
 
@@ -1157,7 +1194,13 @@ export class Resident implements NameTable {
     return own
   }
 
-  #encode(touched: Touched | "all", assigned: ReadonlySet<string>, moved?: ReadonlySet<string>) {
+  /** Writes what evals have put off. */
+  writePending(): Pick<ChangeAnswer, "plain" | "groups" | "sources" | "ephemeral"> {
+    return this.#encode({ touched: { locals: noLocals, definitions: [] }, assigned: noLocals })
+  }
+
+  /** What a commit writes of the locals. Groups of more bytes than `defersAbove` are put off, and all that may hang together with them. */
+  #encode({ touched, assigned, moved, defersAbove = Infinity }: WhatToEncode) {
     const plain: Delta["plain"] & object = []
     const groups: Delta["groups"] & object = []
     const late: string[] = []
@@ -1167,9 +1210,20 @@ export class Resident implements NameTable {
       for (const name of touched.locals)
         for (const member of this.#encoded.get(name)?.names ?? [name]) explained.add(member)
     }
+    for (const name of this.#pending) explained.add(name)
     const isLate = (name: string): boolean => touched !== "all" && !explained.has(name)
     const objects: string[] = []
-    for (const name of this.#namesToEncode(touched, assigned)) {
+    let all = this.#namesToEncode(touched, assigned)
+    const isDue = (name: string): boolean =>
+      this.#pending.has(name) || (this.#encoded.get(name)?.size ?? 0) > defersAbove
+    const defers = defersAbove < Infinity && all.some(isDue)
+    if (!defers && this.#pending.size > 0) all = [...new Set([...all, ...this.#pending])]
+    for (const name of all) {
+      if (defers && isLocal(this.kind(name)) && !this.realm.api.isPrimitive(name)) {
+        this.#pending.add(name)
+        continue
+      }
+      this.#pending.delete(name)
       this.#ephemeral.delete(name)
       if (!isLocal(this.kind(name))) continue
       if (!this.realm.calls.isPrimitive(name)) {
@@ -1199,7 +1253,7 @@ export class Resident implements NameTable {
       for (const group of encoded.groups) if (group.names.some((name) => moved.has(name))) this.#makeAgain(group)
       this.realm.api.endMove()
     }
-    for (const { names, bytes, sources: records } of encoded.groups) {
+    for (const { names, bytes, sources: records, isInert } of encoded.groups) {
       const print = fingerprint(bytes)
       const ids = records.map(({ id }) => id)
       const group = ids.length === 0 ? { names, bytes } : { names, bytes, sources: ids }
@@ -1209,7 +1263,7 @@ export class Resident implements NameTable {
         const isSame = before?.print === print && before.names.length === group.names.length
         isChanged ||= !isSame || assigned.has(name)
         if (!isSame && before !== undefined && group.names.every(isLate)) late.push(name)
-        this.#encoded.set(name, { names: group.names, print, sources: ids })
+        this.#encoded.set(name, { names: group.names, print, sources: ids, size: bytes.length, isInert })
       }
       if (!isChanged) continue
       groups.push(group)
@@ -1222,14 +1276,61 @@ export class Resident implements NameTable {
     return { plain, groups, ephemeral: encoded.ephemeral, late, sources }
   }
 
+  #isLarge({ locals }: Touched): boolean {
+    let bytes = 0
+    for (const name of locals) bytes += this.#encoded.get(name)?.size ?? 0
+    return bytes > this.provesAbove
+  }
+
+  /**
+   * Whether the eval can have changed nothing but the names that it assigned: its text only reads, and so do those of the functions that it reaches; what it
+   * has found there is data.
+   */
+  #hasOnlyRead(
+    { message, queue, hadNested }: RunningEval,
+    unit: Compiled["unit"],
+    own: ReadonlyMap<string, Definition>,
+    assigned: readonly string[],
+  ): boolean {
+    const { api } = this.realm
+    if (this.#mayLinger || this.#codeChanges.size > 0 || this.jsx !== undefined || message.pinned !== undefined)
+      return false
+    if (message.args !== undefined || message.retain !== undefined || queue.length > 0 || hadNested) return false
+    // An object that is bound now may hold what others hold: only encoding tells.
+    if (assigned.some((name) => isLocal(this.kind(name)) && !api.isPrimitive(name))) return false
+    const seen = new Set<string>()
+    const open = [{ key: unit as object, source: message.source, outer: unit.mentions }]
+    for (let text = open.pop(); text !== undefined; text = open.pop()) {
+      const outer = new Set(text.outer)
+      let reading = this.#readings.get(text.key)
+      if (reading === undefined) this.#readings.set(text.key, (reading = readingOf(text.source, outer) ?? "none"))
+      if (reading === "none" || reading.globals.some((name) => this.kind(name) !== undefined)) return false
+      for (const name of outer) {
+        if (reading.globals.includes(name)) continue
+        const isCalled = reading.calls.includes(name)
+        const definition = codeOf(own.get(name) ?? this.#definitions.get(name))
+        if (definition === undefined) {
+          if (isCalled || !isLocal(this.kind(name)) || this.#ephemeral.has(name)) return false
+          if (!api.isPrimitive(name) && this.#encoded.get(name)?.isInert !== true) return false
+        } else if (!seen.has(name)) {
+          seen.add(name)
+          const { record, reads } = definition
+          if (record.wrappers !== undefined) return false
+          open.push({ key: record, source: record.source, outer: [...reads] })
+        }
+      }
+    }
+    return true
+  }
+
   /** Touched locals with all that share a group with them; every local when anything may have changed. */
-  #namesToEncode(touched: Touched | "all", assigned: ReadonlySet<string>): Iterable<string> {
+  #namesToEncode(touched: Touched | "all", assigned: ReadonlySet<string>): string[] {
     if (touched === "all" || this.#mayLinger) return copyStrings(this.realm.api.locals())
     const wanted = new Set(assigned)
     for (const name of touched.locals) {
       for (const member of this.#encoded.get(name)?.names ?? [name]) wanted.add(member)
     }
-    return wanted
+    return [...wanted]
   }
 
   /** Built-ins are reached without a name of the session, as files are: what was changed of the ones and what the others use is part of every eval. */
@@ -1256,6 +1357,7 @@ export class Resident implements NameTable {
     touched: Touched | "all",
     redefined: readonly string[],
     isCleared: boolean,
+    mustLook: boolean,
   ): { set: string[]; removed: string[] } {
     const { api } = this.realm
     const changes = this.#codeChanges
@@ -1267,6 +1369,7 @@ export class Resident implements NameTable {
     const owners = new Set(changes.values())
     this.#commits += 1
     const withBuiltIns =
+      mustLook ||
       this.#mayReachBuiltIns ||
       this.realm.calls.holdsBuiltIn() ||
       owners.has(builtIns) ||
@@ -1293,6 +1396,7 @@ export class Resident implements NameTable {
   #forget(name: string): void {
     this.#encoded.delete(name)
     this.#ephemeral.delete(name)
+    this.#pending.delete(name)
   }
 }
 

@@ -58,6 +58,7 @@ export const outcome = {
   rejected: optional(wholeOutcome.rejected),
   stale: optional(wholeOutcome.stale),
   lost: optional(wholeOutcome.lost),
+  pending: optional(wholeOutcome.pending),
   ephemeral: optional(wholeOutcome.ephemeral),
   abandoned: optional(wholeOutcome.abandoned),
   late: optional(wholeOutcome.late),
@@ -139,7 +140,7 @@ const diagnosticsMax = 20
 /** An outcome as a tool answers with it. */
 export function outcomeOf(ended: Outcome): FieldsOf<typeof outcome> {
   const { evalId, status, because, value, revision, exitCode, durationMs } = outcomeJson(ended, { data: true })
-  const { error, omittedBytes, committed, rejected, stale, lost, ephemeral, abandoned, late } = ended
+  const { error, omittedBytes, committed, rejected, stale, lost, pending, ephemeral, abandoned, late } = ended
   const { set, removed, definitions, globals } = committed
   const told: FieldsOf<typeof outcome> = {
     evalId,
@@ -161,7 +162,7 @@ export function outcomeOf(ended: Outcome): FieldsOf<typeof outcome> {
   if (exitCode !== undefined) told.exitCode = exitCode
   return {
     ...told,
-    ...withoutEmpty({ output: joined(ended.output), rejected, stale, lost, ephemeral, abandoned, late }),
+    ...withoutEmpty({ output: joined(ended.output), rejected, stale, lost, pending, ephemeral, abandoned, late }),
   }
 }
 

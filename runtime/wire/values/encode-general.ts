@@ -50,6 +50,7 @@ export function writeProperties(
   const attributes: Primitive[] = newList()
   let slotCount = 0
   let count = 0
+  if (hasPrototype && prototype !== null) encoder.isInert = false
   if (hasPrototype) {
     slots[0] = prototype
     labels[0] = "__proto__"
@@ -61,6 +62,7 @@ export function writeProperties(
     const descriptor = key === "stack" ? stack : descriptorOf(object, key)
     if (descriptor === undefined) continue
     const isAccessor = !objectHasOwn(descriptor, "value")
+    if (isAccessor) encoder.isInert = false
     attributes[count++] =
       (descriptor.enumerable === true ? attrEnumerable : 0) +
       (descriptor.configurable === true ? attrConfigurable : 0) +

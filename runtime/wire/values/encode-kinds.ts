@@ -98,6 +98,8 @@ export function writeOther(
   }
   const brand =
     candidate === "ordinary" ? unrootedBrand(object) : confirmBrand(object, candidate) ? candidate : "ordinary"
+  if (brand === "error" || brand === "regexp" || brand === "arguments" || brand === "sharedarraybuffer")
+    encoder.isInert = false
   if (info?.privates !== undefined && writePrivate(encoder, object, prototype, brand, info.className, info.privates))
     return
   switch (brand) {

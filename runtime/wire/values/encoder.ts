@@ -131,6 +131,8 @@ export class ValueEncoder {
   closureDepth = 0
   /** The sources of the functions written. */
   sources: SourceRecord[] = newList()
+  /** Only data was written: no function, accessor, proxy, instance or reference, and every prototype the usual one. Nothing of it can run code. */
+  isInert = true
   /** Called when an object of an earlier binding is met; set only for a scan. */
   onShared: ((id: number) => void) | undefined
 
@@ -161,6 +163,7 @@ export class ValueEncoder {
     this.count = 0
     this.ephemeral = undefined
     this.sources = newList()
+    this.isInert = true
     this.#prototypes = new MapOf()
     this.#plain = newPrototypeInfo(protoPlain)
     this.#null = newPrototypeInfo(protoNull)
@@ -246,19 +249,24 @@ export class ValueEncoder {
     if (this.#writeKnown(object)) return
     const reference = this.hooks.referenceOf(object)
     if (reference !== undefined) {
+      this.isInert = false
       this.putOp(opReference)
       this.put(reference)
       return
     }
     if (this.exceeds(2)) return
+    if (typeof object === "function") this.isInert = false
     const made = this.#keepsClasses ? classOfPart(object) : undefined
     const strayed = strayedFrom(object)
+    if (made !== undefined || strayed !== undefined) this.isInert = false
     if (strayed !== undefined) {
       const name = functionName(strayed) || "a class"
       this.writeEphemeral(object, `an object with the private names of ${name}, which it is no instance of`)
     } else if (made !== undefined) writePart(this, object, made)
-    else if (isRecordedProxy(object)) writeProxy(this, object)
-    else if (this.hooks.isProxy?.(object) === true) this.writeEphemeral(object, "a proxy")
+    else if (isRecordedProxy(object)) {
+      this.isInert = false
+      writeProxy(this, object)
+    } else if (this.hooks.isProxy?.(object) === true) this.writeEphemeral(object, "a proxy")
     else if (typeof object === "function") writeFunction(this, object)
     else if (arrayIsArray(object)) {
       if (this.#writeArray(object)) return
@@ -270,6 +278,7 @@ export class ValueEncoder {
       const info =
         prototype === ObjectPrototype ? this.#plain : prototype === null ? this.#null : this.infoOf(prototype)
       if (info.isTooDeep) return this.#writeTooDeep(object)
+      if (info.mode >= protoClass) this.isInert = false
       if (info.mode >= 0 && !info.hasPrivateNames && info.privates === undefined && this.#writeShaped(object, info))
         return
       writeOther(this, object, prototype, info.brand, info)
@@ -427,6 +436,7 @@ export class ValueEncoder {
 
   /** Notes what cannot be encoded, with the path to it, and writes a stand-in that describes it. */
   writeEphemeral(object: object, what: string, text: string = what): void {
+    this.isInert = false
     this.ephemeral ??= { what, path: pathOf(this.#top, this.#root) }
     this.mark(object)
     this.putOp(opPlaceholder)

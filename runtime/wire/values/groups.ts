@@ -36,6 +36,7 @@ interface Scanned {
   readonly table: Primitive[]
   readonly chunks: Uint8Array[]
   readonly sources: SourceRecord[]
+  readonly isInert: boolean
   readonly ephemeral: EphemeralFound | undefined
   /** The index of a binding it shares with; a chain of these ends at the group's first. */
   parent: number
@@ -60,11 +61,11 @@ export function encodeBindings(entries: ArrayLike<NamedValue>, hooks: EncodeHook
     const { members, memberCount } = scanned[i]!
     if (memberCount === 0) continue
     if (memberCount === 1) {
-      const { name, table, chunks, sources, ephemeral: found } = scanned[i]!
+      const { name, table, chunks, sources, isInert, ephemeral: found } = scanned[i]!
       if (found === undefined) {
         const names: string[] = newList()
         names[0] = name
-        groups[groupCount++] = { names, table, chunks, sources }
+        groups[groupCount++] = { names, table, chunks, sources, isInert }
       } else ephemeral[ephemeralCount++] = { name, what: found.what, path: found.path }
       continue
     }
@@ -129,6 +130,7 @@ function scan(entries: NamedValue[], hooks: EncodeHooks): { scanned: Scanned[]; 
       table: encoder.table,
       chunks: encoder.chunks,
       sources: encoder.sources,
+      isInert: encoder.isInert,
       ephemeral: encoder.ephemeral,
       parent,
       members: newList(),
@@ -196,7 +198,7 @@ function encodeTogether(entries: NamedValue[], hooks: EncodeHooks): EncodedGroup
     encoder.put(names[i])
   }
   for (let i = 0; i < count; i++) encoder.writeRoot(entries[i]!.value, names[i]!)
-  return { names, table: encoder.table, chunks: encoder.chunks, sources: encoder.sources }
+  return { names, table: encoder.table, chunks: encoder.chunks, sources: encoder.sources, isInert: encoder.isInert }
 }
 
 function sortedByName(entries: ArrayLike<NamedValue>): NamedValue[] {

@@ -66,4 +66,6 @@ export interface EncodedGroup extends EncodedValue {
   readonly names: string[]
   /** The sources of the functions in it. */
   readonly sources: SourceRecord[]
+  /** It is data and nothing else: nothing of it can run code. */
+  readonly isInert: boolean
 }

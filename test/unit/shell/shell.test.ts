@@ -37,6 +37,7 @@ function start() {
     state: new SessionState(),
     tenant,
     lostSince: [],
+    commits: "eval" as const,
     updates: [],
   }
   const scheduler = { submit: (job: Job) => jobs.push(job), stop: (job: Job) => stopped.push(job) }

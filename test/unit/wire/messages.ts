@@ -91,6 +91,7 @@ export const sampleDelta: Delta = {
   retained: { as: "@val_b", isFunction: true },
   lostImports: ["i"],
   reloaded: ["r"],
+  pending: ["p"],
 }
 
 export const toWorkerSamples: Samples<typeof toWorker> = {
@@ -122,6 +123,7 @@ export const toWorkerSamples: Samples<typeof toWorker> = {
     },
     retain: { as: "@val_b", functionsOnly: true },
     preludes: samplePreludes,
+    defersAbove: 1024,
   },
   settle: { evalId: "evl_a", how: "timeout" },
   toolResult: { session: "ses_a", callId: 1, ok: true, bytes, message: "", kind: "" },

@@ -141,6 +141,9 @@ const tally: Tally = { programs: 0, rebuilds: 0, threw: 0, explained: 0, kept: n
 
 async function byUs(parts: readonly Part[], random: () => number): Promise<Ended & { marks: string[] }> {
   const session = new ResidentSession({ realms })
+  // Values are written with each eval, or only before a rebuild.
+  if (random() < 0.3) session.defersAbove = 0
+  if (random() < 0.5) session.provesAbove = -1
   const ended: Ended = { how: "ok", value: "", logged: "", frames: [] }
   const logged: string[] = []
   const marks: string[] = []
@@ -176,6 +179,7 @@ async function byUs(parts: readonly Part[], random: () => number): Promise<Ended
       break
     }
     if (index === parts.length - 1 || random() < 0.5) continue
+    session.write()
     const held = [...session.ephemeral.map((name) => session.ephemeralText(name) ?? ""), ...(delta.realmOnly ?? [])]
     for (const what of held) tally.kept.set(kindOf(what), (tally.kept.get(kindOf(what)) ?? 0) + 1)
     if (held.length > 0) continue
