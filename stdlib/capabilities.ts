@@ -77,19 +77,19 @@ export class Capabilities {
   readonly name: string
   /** Their names with commas between them. */
   readonly list: string
+  /** Asked at every eval. */
+  readonly hasNode: boolean
 
   constructor(name: string, list: string) {
     this.name = name
     this.list = list
+    let hasNode = false
+    for (let index = 0; index < ofNode.length; index++) hasNode ||= this.has(ofNode[index]!)
+    this.hasNode = hasNode
   }
 
   has(capability: string): boolean {
     return stringIncludes(`,${this.list},`, `,${capability},`)
-  }
-
-  get hasNode(): boolean {
-    for (let index = 0; index < ofNode.length; index++) if (this.has(ofNode[index]!)) return true
-    return false
   }
 
   get hasTools(): boolean {

@@ -43,7 +43,7 @@ import type { FreeValue } from "./cell.ts"
 import { Environment } from "./environment.ts"
 import { Instances, type CodeObject, type Instance } from "./instances.ts"
 import { installStackFormatter } from "./error-stack.ts"
-import type { Candidate, EnteredRevision, Run, Unit } from "./environment.ts"
+import type { Candidate, EnteredRevision, Finished, Run, Unit } from "./environment.ts"
 import { installGlobals } from "./globals.ts"
 import { recordAttributes } from "./attribute-record.ts"
 import { hideInserted } from "./function-text.ts"
@@ -150,6 +150,8 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
   const held: unknown[] = newList()
   /** The innermost one under way, and those that wait for it, outermost first. */
   let run: Run | undefined
+  /** What the last run that ended had changed. */
+  let finished: Finished | undefined
   const around: Run[] = newList()
   let evalCount = 0
   let exitSignal: object | undefined
@@ -243,6 +245,11 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
   /** The file of the prelude that is being loaded, and why its modules could not be. */
   let importer = ""
   let importProblem: string | undefined
+
+  function finish(how: "ok" | "threw"): Finished {
+    preludes.settle()
+    return (finished = environment.finish(run!, how))
+  }
 
   /** Of a name of the session or, with its prelude in front, of one of those. */
   function kindOfNamed(wanted: string): ReturnType<Environment["kindOf"]> {
@@ -1252,10 +1259,14 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
     put: (key: string, index: number) => environment.setLocal(key, held[index]),
     remove: (key: string) => environment.remove(key),
     /** Ends the eval. What changed, by kind; the lists are the environment's own. */
-    finish(how: "ok" | "threw") {
-      preludes.settle()
-      return environment.finish(run!, how)
+    finish,
+    /** The same, for nearly every eval: gives the one name that was assigned, or "" for none. When there is more to tell, `finished` does. */
+    finishShort(how: "ok" | "threw"): string | undefined {
+      const { assigned, removed, definitions, rebuilt } = finish(how)
+      if (assigned.length > 1 || removed.length > 0 || definitions.length > 0 || rebuilt.length > 0) return undefined
+      return assigned.length === 0 ? "" : assigned[0]
     },
+    finished: () => finished!,
     // Primitives other than symbols cross the bridge as they are, without a table: most bindings and results are such.
     isPrimitive: (wanted: string) => isPlainPrimitive(changeOrValue(wanted)),
     primitive: (wanted: string) => environment.read(wanted) as Primitive,

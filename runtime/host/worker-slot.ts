@@ -172,7 +172,8 @@ export class WorkerSlot {
       stopping: undefined,
     }
     try {
-      this.#link!.send("eval", request)
+      // While it computes others it does not wait for this one: what comes meanwhile leaves in the same system call.
+      this.#link!.send("eval", request, this.inFlight.length === 0)
     } catch (error) {
       // Its state is above what a frame may hold. That is this eval's end, and nobody else's: whoever called must go on.
       this.#disown(tenant)

@@ -911,6 +911,7 @@ export class Shell {
     const message = this.#plainMessage(evalId, source, { file: options.file ?? evalId, line: options.line ?? 1 })
     message.seq = seq
     message.atomic = options.atomic ?? false
+    if (this.#waitingEvals > 0) message.isAwaited = true
     if (session.commits === "idle" && !message.atomic) message.defersAbove = pendingBytesMin
     if (change !== undefined) message.change = change.request
     const running = this.#running!

@@ -12,7 +12,7 @@ import { packField, plain, record, str, unpackField, withoutAbsent } from "./che
 import type { Check, Checked, FieldTable, Fields } from "./check.ts"
 
 /** Changes whenever a message changes; a host that says another one is refused at its handshake. */
-export const wireVersion = 7
+export const wireVersion = 8
 
 /** A function that is put around a definition when it is made: `(inner: T) => T`, as an expression. */
 const wrapper = record({ key: str, source: str, file: str, line: int, column: int, digest: str, reads: list(str) })
@@ -252,6 +252,8 @@ export const toWorker = {
     generation: optional(int),
     /** A worker has died with it in flight: whatever ended before it must have left before it begins, so that a second death is its own. */
     isSuspect: optional(bool),
+    /** Another eval of the session waits for its outcome, which therefore waits for no company. */
+    isAwaited: optional(bool),
     change: optional(change),
     /** What leads from the commit `base`, which the realm holds, to `commit`. */
     updates: optional(list(update)),

@@ -21,6 +21,8 @@ const waitingBytesMax = 512 * 1024 * 1024
 
 export interface LinkHandlers<In extends Vocabulary> {
   onMessage(message: MessageOf<In>): void
+  /** What had arrived together has been handed on: whoever would rather see all of it first can begin now. */
+  onRead?(): void
   /** Called once, after the last message; `reason` is undefined when the peer closed in order. */
   onClose(reason: Error | undefined): void
 }
@@ -32,7 +34,8 @@ export class Link<Out extends Vocabulary, In extends Vocabulary> {
   readonly #out: Out
   readonly #outbox: Outbox | undefined
   readonly #receive: (payload: Uint8Array) => void
-  #scheduled = false
+  #isTickDue = false
+  #isTurnDue = false
   #isClosed = false
   #closeReason: Error | undefined
 
@@ -69,6 +72,7 @@ export class Link<Out extends Vocabulary, In extends Vocabulary> {
         if (!(error instanceof FrameError)) throw error
         cutOff(error)
       }
+      handlers.onRead?.()
     })
     stream.on("error", (error) => {
       this.#closeReason ??= error
@@ -86,17 +90,32 @@ export class Link<Out extends Vocabulary, In extends Vocabulary> {
     return this.#isClosed
   }
 
-  /** Sends one message; on a closed connection it is dropped, since its owner hears of the close anyway. */
-  send<K extends keyof Out>(type: K, fields: FieldsOf<Out[K]>): void {
+  /**
+   * Sends one message; on a closed connection it is dropped, since its owner hears of the close anyway. One that is not `urgent` leaves at the end
+   * of this turn of the loop, when everything that has arrived meanwhile has been answered too, or with the next urgent one.
+   */
+  send<K extends keyof Out>(type: K, fields: FieldsOf<Out[K]>, isUrgent = true): void {
     if (this.#isClosed) return
     this.#emptyOutbox()
     this.#waiting.push(this.#frame(type, fields))
-    if (this.#scheduled) return
-    this.#scheduled = true
-    process.nextTick(() => {
-      this.#scheduled = false
-      this.flush()
-    })
+    if (isUrgent) {
+      if (this.#isTickDue) return
+      this.#isTickDue = true
+      process.nextTick(this.#onTick)
+    } else if (!this.#isTickDue && !this.#isTurnDue) {
+      this.#isTurnDue = true
+      setImmediate(this.#onTurn)
+    }
+  }
+
+  readonly #onTick = (): void => {
+    this.#isTickDue = false
+    this.flush()
+  }
+
+  readonly #onTurn = (): void => {
+    this.#isTurnDue = false
+    this.flush()
   }
 
   /**

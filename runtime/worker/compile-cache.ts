@@ -9,6 +9,8 @@ import { invalid } from "../language/parse.ts"
 import type { InvalidSource } from "../language/parse.ts"
 import type { NameTable } from "../language/transform.ts"
 import { importModuleDynamically } from "./dynamic-import.ts"
+import { reachOf } from "./reaching-code.ts"
+import type { Reach } from "./reaching-code.ts"
 
 interface Kept extends Compiled {
   readonly jsx: NameTable["jsx"]
@@ -17,6 +19,7 @@ interface Kept extends Compiled {
 export interface Compiled {
   readonly unit: CompiledUnit
   readonly script: Script
+  readonly reach: Reach
 }
 
 /** Texts kept. At about 4 KB each this is a few megabytes, far below one realm per session. */
@@ -46,7 +49,7 @@ export class CompileCache {
       const message = error instanceof Error ? error.message : String(error)
       return invalid(source, [{ message, start: 0, end: source.length }], line)
     }
-    const compiled = { unit, script, jsx: names.jsx }
+    const compiled = { unit, script, reach: reachOf(source), jsx: names.jsx }
     // A unit that makes dependents again depends on more than the kinds of its names.
     if (!isCached || unit.redefines.length > 0 || unit.replaces.length > 0) return compiled
     if (variants !== undefined && variants.length < variantsMax) variants.push(compiled)

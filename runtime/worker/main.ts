@@ -69,8 +69,13 @@ const outputFlushMs = 50
 
 /** Ended evals whose late errors can be told whose they are. */
 const endedKept = 1_000
-/** Outcomes that leave together while more evals wait. More would keep a busy session, whose next eval waits for one of them, waiting. */
-const companyMax = 4
+/**
+ * Outcomes that leave together while more evals wait: half of those that are sent ahead, so that the embedder answers to one half while this
+ * thread computes the other.
+ */
+const companyMax = 8
+/** How long the first of them waits for company, beside the eval under way: a busy session's next eval waits for it. */
+const companyMs = 1
 /** Evals that may begin before the loop turns. */
 const begunPerTurnMax = 8
 /** Of the realm that a fresh thread boots: nearly every session's. */
@@ -117,6 +122,9 @@ class Worker {
   /** Nested evals count downwards: the embedder numbers the others. */
   #nestedSeq = 0
   #flushedAt = 0
+  /** When the first of the outcomes that wait for company began to, and how many may. */
+  #soonSince = 0
+  #companyMax = companyMax
 
   constructor(task: ServeTask, onClosed: () => void) {
     this.#task = task
@@ -139,7 +147,6 @@ class Worker {
           switch (message.type) {
             case "eval":
               this.#queue.push(message)
-              this.#pump()
               break
             case "settle":
               this.#settle(message.evalId, message.how)
@@ -158,6 +165,8 @@ class Worker {
               break
           }
         },
+        // Not at each eval: the first must know that others wait, so that their outcomes leave in company.
+        onRead: () => this.#pump(),
         onClose: onClosed,
       },
       new Outbox(task.outbox),
@@ -185,7 +194,7 @@ class Worker {
       }
       // What earlier evals came to must be with the kernel, or in the outbox, before other code may compute: it could not leave meanwhile,
       // and would die with the thread, so that an eval which has ended would be run again or blamed.
-      const isDue = this.#link.isWaiting || this.#link.soonCount >= (message.isSuspect ? 1 : companyMax)
+      const isDue = this.#link.isWaiting || this.#link.soonCount >= (message.isSuspect ? 1 : this.#companyMax)
       if (isDue && !this.#link.flushed(() => this.#pump())) return
       this.#queue.shift()
       if (enter(this.#task.words, message.seq)) this.#begin(message)
@@ -503,7 +512,7 @@ class Worker {
       this.#endIfDone(child)
       return false
     }
-    const how = evl.resident.realm.api.how()
+    const how = evl.resident.realm.calls.how()
     if (evl.exitCode !== undefined) this.#finish(evl, "exited")
     else if (evl.hasUncaught) this.#finish(evl, "threw")
     else if (how === "running") {
@@ -512,7 +521,7 @@ class Worker {
       for (let it: RunningEval | undefined = evl; it !== undefined; it = it.parent) if (it.hasPending) return false
       const message = "The eval awaits a promise that nothing can settle: no timer or tool call of it is pending."
       this.#finish(evl, "threw", kindRecord("never_settles", message))
-    } else if (evl.toolCalls.size > 0) return false
+    } else if (evl.hasToolCalls) return false
     else this.#finish(evl, how)
     return true
   }
@@ -537,9 +546,8 @@ class Worker {
   #finish(evl: RunningEval, how: "ok" | "threw" | "exited", error?: ErrorRecord): void {
     if (evl.parent !== undefined) return this.#finishNested(evl, evl.parent, how, error)
     const { message, resident } = evl
-    const { api } = resident.realm
     Atomics.store(this.#task.words, ENTERED, message.seq)
-    const [, , valueDataBytesMax = 0] = message.limits
+    const valueDataBytesMax = message.limits[2] ?? 0
     evl.end()
     this.#parked.delete(message.evalId)
     const outcome: Partial<WorkerOutcome> = { realmKept: true, ...this.#shownEnd(evl, how, error) }
@@ -566,7 +574,7 @@ class Worker {
       if (rejected.length > 0) outcome.rejected = rejected
       resident.commit = message.commit + 1
     }
-    api.end()
+    resident.realm.calls.end()
     this.#sendOutcome(evl, how, outcome)
   }
 
@@ -631,9 +639,13 @@ class Worker {
       cancelled: evl.cancelled.length > 0 ? evl.cancelled : undefined,
       change: rest.change,
     }
-    // Behind it others wait on this thread: theirs will soon follow.
-    if (this.#queue.length > 0) this.#link.sendSoon("outcome", outcome)
-    else this.#link.send("outcome", outcome)
+    // Where others wait behind it on this thread, their outcomes will soon follow. What an eval with Node did to the world must not be done again
+    // because its host was killed with the outcome in it.
+    const isAlone = this.#queue.length === 0 || evl.message.isAwaited === true
+    if (isAlone || evl.resident.realm.capabilities.hasNode) return this.#link.send("outcome", outcome)
+    this.#link.sendSoon("outcome", outcome)
+    if (this.#link.soonCount <= 1) this.#soonSince = now
+    this.#companyMax = now - this.#soonSince > companyMs ? 1 : companyMax
   }
 
   // What realms ask for
@@ -687,7 +699,7 @@ class Worker {
         this.#setTimer(evl, a as number, b as number)
         return undefined
       case opToolCall: {
-        evl.toolCalls.add(a as number)
+        ;(evl.toolCalls ??= new Set()).add(a as number)
         evl.flush()
         this.#link.send("toolCall", {
           session: resident.session,
@@ -745,19 +757,19 @@ class Worker {
     const run = (): void => {
       if (evl.hasEnded) return
       Atomics.store(this.#task.words, ENTERED, evl.root.message.seq)
-      if (!repeats) evl.timers.delete(id)
+      if (!repeats) evl.timers?.delete(id)
       evl.resident.realm.api.fireTimer(id)
       this.#reconsider(evl)
     }
     const handle = repeats ? setInterval(run, -ms) : setTimeout(run, ms)
-    evl.timers.set(id, { handle: handle, repeats })
+    ;(evl.timers ??= new Map()).set(id, { handle: handle, repeats })
   }
 
   #clearTimer(evl: RunningEval, id: number): void {
-    const timer = evl.timers.get(id)
+    const timer = evl.timers?.get(id)
     if (timer === undefined) return
     clearTimeout(timer.handle)
-    evl.timers.delete(id)
+    evl.timers?.delete(id)
     this.#reconsider(evl)
   }
 
@@ -765,7 +777,7 @@ class Worker {
     const { session, callId, ok, bytes, kind, message } = result
     const evl = this.#evalOfCall(session, callId)
     if (evl === undefined) return
-    evl.toolCalls.delete(callId)
+    evl.toolCalls?.delete(callId)
     Atomics.store(this.#task.words, ENTERED, evl.root.message.seq)
     const { realm } = evl.resident
     this.#als.run(evl.message.seq, () => {
@@ -779,7 +791,8 @@ class Worker {
   }
 
   #evalOfCall(session: string, callId: number): RunningEval | undefined {
-    const isIts = (evl: RunningEval | undefined) => evl?.message.session === session && evl.toolCalls.has(callId)
+    const isIts = (evl: RunningEval | undefined) =>
+      evl?.message.session === session && evl.toolCalls?.has(callId) === true
     if (isIts(this.#current)) return this.#current
     for (const evl of this.#parked.values()) if (isIts(evl)) return evl
     return undefined

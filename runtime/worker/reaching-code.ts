@@ -30,17 +30,39 @@ const hiddenWords = /[\w$)\]}"'`.]\s*\[(?!\s*(?:\d+|"[^"\\]*"|'[^'\\]*')?\s*\])|
 /** The usual way to pass one: nothing changes it there. */
 const conversions = /\(\s*(?:Number|Boolean|String|BigInt)\s*\)/g
 
+/** All of it, of one text. */
+export interface Reach {
+  readonly goesOn: boolean
+  readonly lingers: boolean
+  /** The same where the profile has what Node finishes at some time. */
+  readonly lingersWithNode: boolean
+  readonly global: boolean
+  readonly builtIns: boolean
+  readonly hidesWords: boolean
+}
+
+export function reachOf(source: string): Reach {
+  return {
+    goesOn: mayGoOn(source),
+    lingers: mayLinger(source, false),
+    lingersWithNode: mayLinger(source, true),
+    global: mayReachGlobal(source),
+    builtIns: mayReachBuiltIns(source),
+    hidesWords: mayHideWords(source),
+  }
+}
+
 /** Whether the eval of a text may take more turns of the loop than one. */
-export function mayGoOn(source: string): boolean {
+function mayGoOn(source: string): boolean {
   return laterCode.test(source)
 }
 
 /** Whether something may run when the eval of a text has ended. `hasNode`: its profile has what Node finishes at some time. */
-export function mayLinger(source: string, hasNode: boolean): boolean {
+function mayLinger(source: string, hasNode: boolean): boolean {
   return (hasNode ? laterCode : lingeringCode).test(source)
 }
 
-export function mayReachGlobal(source: string): boolean {
+function mayReachGlobal(source: string): boolean {
   return globalReachingCode.test(source)
 }
 

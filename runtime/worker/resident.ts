@@ -33,11 +33,12 @@ import { newScript } from "./compile-cache.ts"
 import type { Compiled } from "./compile-cache.ts"
 import { errorRecord } from "./error-record.ts"
 import { copyStrings } from "./realm.ts"
-import type { EncodedGroupBytes, Realm } from "./realm.ts"
+import type { EncodedGroupBytes, Realm, RealmApi } from "./realm.ts"
 import type { RunningEval } from "./running-eval.ts"
 import type { ModuleGraph } from "./modules/graph.ts"
 import { isCodeChange } from "../wire/code-changes.ts"
-import { mayGoOn, mayHideWords, mayLinger, mayReachBuiltIns, mayReachGlobal } from "./reaching-code.ts"
+import { reachOf } from "./reaching-code.ts"
+import type { Reach } from "./reaching-code.ts"
 import { ResidentImports } from "./resident-imports.ts"
 import type { ImportFacts } from "./resident-imports.ts"
 import { ResidentPreludes } from "./resident-preludes.ts"
@@ -74,6 +75,34 @@ interface AppliedWrites {
   readonly folded: Folded
   readonly apply: ReadonlyMap<string, FoldedWrite>
   readonly rejected: Rejection[]
+}
+
+/** What an eval has changed, in arrays of ours. */
+interface FinishedNames {
+  readonly assigned: readonly string[]
+  readonly removed: readonly string[]
+  /** Definitions of the unit that are in force. */
+  readonly inForce: ReadonlySet<string>
+  readonly rebuilt: readonly string[]
+}
+
+const noNames: readonly string[] = []
+const noNameSet: ReadonlySet<string> = new Set()
+const noDefinitions: ReadonlyMap<string, Definition> = new Map()
+const nothingFinished: FinishedNames = { assigned: noNames, removed: noNames, inForce: noNameSet, rebuilt: noNames }
+
+/** Of nearly every eval. */
+function assignedOnly(name: string): FinishedNames {
+  return { assigned: [name], removed: noNames, inForce: noNameSet, rebuilt: noNames }
+}
+
+function finishedOf({ assigned, removed, definitions, rebuilt }: ReturnType<RealmApi["finished"]>): FinishedNames {
+  return {
+    assigned: copyStrings(assigned),
+    removed: copyStrings(removed),
+    inForce: new Set(copyStrings(definitions)),
+    rebuilt: copyStrings(rebuilt),
+  }
 }
 
 const noWrites: AppliedWrites = { folded: { cleared: false, writes: new Map() }, apply: new Map(), rejected: [] }
@@ -269,7 +298,7 @@ export class Resident implements NameTable {
   // What the compiler asks
 
   kind(name: string): NameKind | undefined {
-    return this.realm.api.kindOf(name)
+    return this.realm.calls.kindOf(name)
   }
 
   isRealmGlobal(name: string): boolean {
@@ -303,7 +332,7 @@ export class Resident implements NameTable {
 
   /** Starts a compiled submission; true when it ended at once. Must be called inside the eval's async context. */
   start(
-    { unit, script }: Compiled,
+    { unit, script, reach }: Compiled,
     source: string,
     file: string,
     isNested = false,
@@ -311,11 +340,11 @@ export class Resident implements NameTable {
   ): boolean {
     const made = this.#made(unit, script, file)
     for (const name of unit.captures) this.#captured.add(name)
-    this.#look(source)
+    this.#note(reach)
     if (!isNested) this.#stale = this.#staleNext.splice(0)
     if (unit.replaces.length > 0) this.#retarget(unit.replaces)
     if (unit.redefines.length > 0) this.#separate(unit.redefines)
-    const { api } = this.realm
+    const { calls } = this.realm
     const none = (this.#noNames ??= this.realm.list<never>([]))
     const { definitions, sources } = unit
     const isPlain = definitions.length === 0
@@ -323,8 +352,8 @@ export class Resident implements NameTable {
     const privates = isPlain ? none : this.realm.list(definitions.map((it) => it.hasPrivateNames))
     const facts = sources.length === 0 ? none : this.realm.list(this.#facts(unit, file))
     const call = args === undefined ? undefined : this.realm.table(args)
-    return api.start(
-      made as Parameters<typeof api.start>[0],
+    return calls.start(
+      made as Parameters<typeof calls.start>[0],
       names,
       privates,
       facts,
@@ -418,7 +447,7 @@ export class Resident implements NameTable {
   ): { delta: Delta; rejected: Rejection[] } {
     const { api } = this.realm
     const { unit } = compiled
-    const own = this.#definitionsOf(compiled, evl.message.file)
+    const own = unit.definitions.length === 0 ? noDefinitions : this.#definitionsOf(compiled, evl.message.file)
     const applied = evl.queue.length === 0 ? noWrites : this.#applyQueue(evl, own, how)
     const { folded, apply } = applied
     let { rejected } = applied
@@ -426,14 +455,17 @@ export class Resident implements NameTable {
     const retained = how === "ok" && retain !== undefined ? api.retainResult(retain.as, retain.functionsOnly) : ""
     const { valueless } = unit
     for (const name of valueless) api.remove(name)
-    const finished = api.finish(how === "ok" ? "ok" : "threw")
+    const short = this.realm.calls.finishShort(how === "ok" ? "ok" : "threw")
+    const finished =
+      short === undefined ? finishedOf(api.finished()) : short === "" ? nothingFinished : assignedOnly(short)
     const entered = this.#entered
-    const undone = entered === undefined ? [] : this.leaveRevision()
+    const undone = entered === undefined ? noNames : this.leaveRevision()
     if (undone.length > 0) rejected = [...rejected, ...undone.map((key) => ({ op: "set", key, kind: "stale_parent" }))]
-    const assigned = copyStrings(finished.assigned).filter((name) => !undone.includes(name))
+    const assigned =
+      undone.length === 0 ? finished.assigned : finished.assigned.filter((name) => !undone.includes(name))
     // A name that became a type is bound to that.
-    const removed = copyStrings(finished.removed).filter((name) => !undone.includes(name) && !valueless.includes(name))
-    const inForce = new Set(copyStrings(finished.definitions))
+    const removed = finished.removed.filter((name) => !undone.includes(name) && !valueless.includes(name))
+    const { inForce, rebuilt } = finished
 
     const definitions: DefinitionRecord[] = []
     if (folded.cleared) this.#definitions.clear()
@@ -461,7 +493,6 @@ export class Resident implements NameTable {
     for (const name of [...removed, ...definitions.map((it) => it.name)]) this.#forget(name)
 
     // Values that refer to a definition which is another one now must be looked at again, whoever holds them.
-    const rebuilt = copyStrings(finished.rebuilt)
     const redefined = [...definitions.map((it) => it.name), ...rebuilt, ...removedDefinitions, ...assigned]
     const isReferenceChanged = redefined.some((name) => this.#referenced.has(name))
     const declared = [...definitions.map((it) => it.name), ...rebuilt, ...removedDefinitions, ...demoted]
@@ -534,7 +565,7 @@ export class Resident implements NameTable {
 
   /** Moves instances of classes that were declared again; gives the names whose groups have to be made again from their bytes. */
   #moveInstances(): ReadonlySet<string> | undefined {
-    const moved = this.realm.api.moveInstances()
+    const moved = this.realm.calls.moveInstances()
     if (moved === undefined) return undefined
     this.#stale.push(...copyStrings(moved.stale))
     this.#noteReferenced()
@@ -572,9 +603,9 @@ export class Resident implements NameTable {
 
   /** The result as text. Numbers and the like are written here; strings need the realm's quoting. */
   previewResult(bytesMax: number): { text: string; inert: boolean; valueType: string } {
-    const { api } = this.realm
-    if (api.isResultPrimitive()) {
-      const value = api.resultPrimitive()
+    const { calls, api } = this.realm
+    if (calls.isResultPrimitive()) {
+      const value = calls.resultPrimitive()
       if (typeof value === "number")
         return { text: Object.is(value, -0) ? "-0" : String(value), inert: false, valueType: "number" }
       if (value === undefined) return { text: "undefined", inert: true, valueType: "undefined" }
@@ -586,9 +617,9 @@ export class Resident implements NameTable {
 
   /** The result itself when it is plain; else as bytes, when it can leave the realm and is within the limit. */
   takeResult(bytesMax: number): { isPlain: true; plain: PlainValue } | { data: Uint8Array } | { withheld: string } {
-    const { api } = this.realm
-    if (api.isResultPrimitive()) {
-      const plain = api.resultPrimitive()
+    const { calls, api } = this.realm
+    if (calls.isResultPrimitive()) {
+      const plain = calls.resultPrimitive()
       if (isPlainValue(plain) && (typeof plain !== "string" || plain.length <= bytesMax))
         return { isPlain: true, plain }
     }
@@ -846,11 +877,15 @@ export class Resident implements NameTable {
   // Inside
 
   #look(source: string): void {
-    this.#mayGoOn ||= mayGoOn(source)
-    this.#mayLinger ||= mayLinger(source, this.realm.capabilities.hasNode)
-    this.#mayReachGlobal ||= mayReachGlobal(source)
-    this.#mayReachBuiltIns ||= mayReachBuiltIns(source)
-    this.#mayHideWords ||= mayHideWords(source)
+    this.#note(reachOf(source))
+  }
+
+  #note(reach: Reach): void {
+    this.#mayGoOn ||= reach.goesOn
+    this.#mayLinger ||= this.realm.capabilities.hasNode ? reach.lingersWithNode : reach.lingers
+    this.#mayReachGlobal ||= reach.global
+    this.#mayReachBuiltIns ||= reach.builtIns
+    this.#mayHideWords ||= reach.hidesWords
   }
 
   /** The unit as the realm has it. One without definitions keeps no state, so a repeated submission finds it made already. */
@@ -1190,11 +1225,11 @@ export class Resident implements NameTable {
       this.#pending.delete(name)
       this.#ephemeral.delete(name)
       if (!isLocal(this.kind(name))) continue
-      if (!this.realm.api.isPrimitive(name)) {
+      if (!this.realm.calls.isPrimitive(name)) {
         objects.push(name)
         continue
       }
-      const value = this.realm.api.primitive(name)
+      const value = this.realm.calls.primitive(name)
       const print = printOfPrimitive(value)
       const before = this.#encoded.get(name)
       const isSame = before !== undefined && before.print === print && before.names.length === 1
@@ -1328,7 +1363,7 @@ export class Resident implements NameTable {
     const withBuiltIns =
       mustLook ||
       this.#mayReachBuiltIns ||
-      api.holdsBuiltIn() ||
+      this.realm.calls.holdsBuiltIn() ||
       owners.has(builtIns) ||
       this.#commits % (this.#mayHideWords ? builtInsOftenEvery : builtInsEvery) === 0
     const withGlobals = this.#mayReachGlobal || owners.has(globalObject)

@@ -17,8 +17,9 @@ const flushChars = 8 * 1024
 export class RunningEval {
   readonly message: EvalMessage
   readonly resident: Resident
-  readonly timers = new Map<number, { handle: NodeJS.Timeout; repeats: boolean }>()
-  readonly toolCalls = new Set<number>()
+  /** Made when the first one is set, as are its calls: most evals have neither. */
+  timers: Map<number, { handle: NodeJS.Timeout; repeats: boolean }> | undefined
+  toolCalls: Set<number> | undefined
   /** Queued writes as the shell has them, without their values. */
   readonly queue: { op: "atPut" | "removeKey" | "clear"; key: string }[] = []
   /** Call ids of writes whose answer came too late: their code was told that they failed. */
@@ -71,9 +72,17 @@ export class RunningEval {
     this.#send = send
   }
 
+  get hasTimers(): boolean {
+    return this.timers !== undefined && this.timers.size > 0
+  }
+
+  get hasToolCalls(): boolean {
+    return this.toolCalls !== undefined && this.toolCalls.size > 0
+  }
+
   /** Whether anything of its own can still make it go on. */
   get hasPending(): boolean {
-    return this.timers.size > 0 || this.toolCalls.size > 0
+    return this.hasTimers || this.hasToolCalls
   }
 
   write(stream: "stdout" | "stderr", text: string): void {
@@ -107,18 +116,23 @@ export class RunningEval {
   /** Nothing of the eval goes on: its timers are cancelled and named, its tool calls forgotten. */
   end(): void {
     this.hasEnded = true
+    const { timers, toolCalls } = this
     const { api } = this.resident.realm
-    for (const [id, { handle, repeats }] of this.timers) {
-      clearTimeout(handle)
-      api.forgetTimer(id)
-      this.abandoned.push({ kind: repeats ? "interval" : "timeout" })
+    if (timers !== undefined) {
+      for (const [id, { handle, repeats }] of timers) {
+        clearTimeout(handle)
+        api.forgetTimer(id)
+        this.abandoned.push({ kind: repeats ? "interval" : "timeout" })
+      }
+      timers.clear()
     }
-    this.timers.clear()
-    for (const callId of this.toolCalls) {
-      api.forgetTool(callId)
-      this.abandoned.push({ kind: "tool" })
+    if (toolCalls !== undefined) {
+      for (const callId of toolCalls) {
+        api.forgetTool(callId)
+        this.abandoned.push({ kind: "tool" })
+      }
+      toolCalls.clear()
     }
-    this.toolCalls.clear()
   }
 }
 

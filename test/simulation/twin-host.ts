@@ -260,7 +260,7 @@ export class TwinThread implements WorkerPort {
 
   #pump(): boolean {
     const [next] = this.#queue
-    if (next === undefined || this.#soon.length >= (next.isSuspect ? 1 : 3)) this.#flush()
+    if (next === undefined || this.#soon.length >= (next.isSuspect ? 1 : 8)) this.#flush()
     const request = this.#queue.shift()
     if (request === undefined) return false
     const { seq, evalId } = request
@@ -347,6 +347,7 @@ export class TwinThread implements WorkerPort {
     this.#outcome(evl, how, false)
   }
 
+  /** One that another eval of its session waits for takes all before it along. */
   #outcome(evl: Evl, status: "ok" | "interrupted" | "timeout", realmKept: boolean): void {
     const { seq, evalId } = evl.request
     evl.hasEnded = true
@@ -368,6 +369,7 @@ export class TwinThread implements WorkerPort {
       realmKept,
       times: [],
     })
+    if (evl.request.isAwaited === true) this.#flush()
   }
 
   #leave(): void {

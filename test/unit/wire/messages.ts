@@ -108,6 +108,7 @@ export const toWorkerSamples: Samples<typeof toWorker> = {
     checkpoint: sampleCheckpoint,
     generation: 3,
     isSuspect: true,
+    isAwaited: true,
     change: { stage: "make", id: "chg_a", definitions: [definition], removed: ["y"] },
     updates: [{ candidate: "chg_a", definitions: [definition], removed: ["y"], ...sampleValues }],
     base: 0,

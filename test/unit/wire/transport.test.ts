@@ -112,6 +112,43 @@ test("flushed says whether everything has left, and calls back once it has", asy
   expect(calls).toBe(1)
 })
 
+test("what is not urgent leaves at the end of the turn, or with the next that is, in order", async () => {
+  const ends = connect()
+  const { near, atFar } = ends
+  near.send("evict", { session: "a" }, false)
+  await Promise.resolve()
+  near.send("evict", { session: "b" }, false)
+  await new Promise<void>((resolve) => process.nextTick(resolve))
+  expect(atFar).toEqual([])
+  near.send("evict", { session: "c" })
+  await until("the three", () => atFar.length === 3)
+  near.send("evict", { session: "d" }, false)
+  await until("the last", () => atFar.length === 4)
+  expect(atFar.map((it) => (it as unknown as { session: string }).session)).toEqual(["a", "b", "c", "d"])
+})
+
+test("tells when all that had arrived together was handed on", async () => {
+  const [nearStream, farStream] = duplexPair()
+  const heard: string[] = []
+  const far = new Link(
+    farStream,
+    { out: fromWorker, in: toWorker },
+    {
+      onMessage: (message) => heard.push((message as { session: string }).session),
+      onRead: () => heard.push("read"),
+      onClose: () => {},
+    },
+  )
+  const frames = ["a", "b", "c"].map((session) => packed([4, session]))
+  const half = frames[2]!.length - 2
+  nearStream.write(Buffer.concat([frames[0]!, frames[1]!, frames[2]!.subarray(0, half)]))
+  await until("the first two", () => heard.includes("read"))
+  nearStream.write(frames[2]!.subarray(half))
+  await until("the third", () => heard.includes("c"))
+  expect(heard).toEqual(["a", "b", "read", "c", "read"])
+  far.abort()
+})
+
 describe("closing", () => {
   test("in order sends what waits, and drops what either side says afterwards", async () => {
     const { near, far, atNear, atFar, closed } = connect()
