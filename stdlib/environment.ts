@@ -52,6 +52,7 @@ import {
   setAdd,
   setDelete,
   setEach,
+  setHas,
 } from "./intrinsics.ts"
 
 /** One factory of a unit: definitions that need each other are made together. */
@@ -237,7 +238,7 @@ export class Environment implements CellOwner {
   #touchedCount = 0
   #size = 0
   /** Classes that took the place of others since this was last asked. */
-  #redefinitions: Redefinition[] = newList()
+  #redefinitions = new Redefinitions()
   /** `_` and `_error`: names of the session but no bindings. */
   lastValue: unknown = undefined
   lastError: unknown = undefined
@@ -463,19 +464,20 @@ export class Environment implements CellOwner {
 
   /** Classes that took the place of others in the eval that has just ended; one whose statement was never reached did not. */
   takeRedefinitions(): readonly Redefinition[] {
-    const noted = this.#redefinitions
+    const noted = this.#redefinitions.list
     if (noted.length === 0) return nothing
-    this.#redefinitions = newList()
-    const taken: Redefinition[] = newList()
+    this.#redefinitions = new Redefinitions()
+    const kept: Redefinition[] = newList()
+    const replaced = new SetOf<unknown>()
     for (let at = noted.length - 1; at >= 0; at--) {
-      const { name, to } = noted[at]!
+      const { name, from, to } = noted[at]!
       // One may have taken the place of the next.
-      let isInForce = this.read(name) === to
-      for (let later = 0; later < taken.length; later++) isInForce ||= taken[later]!.from === to
-      if (!isInForce) continue
-      for (let index = taken.length; index > 0; index--) taken[index] = taken[index - 1]!
-      taken[0] = noted[at]!
+      if (this.read(name) !== to && !setHas(replaced, to)) continue
+      setAdd(replaced, from)
+      kept[kept.length] = noted[at]!
     }
+    const taken: Redefinition[] = newList()
+    for (let at = kept.length - 1; at >= 0; at--) taken[taken.length] = kept[at]!
     return taken
   }
 
@@ -489,8 +491,7 @@ export class Environment implements CellOwner {
   ): void {
     if (typeof from !== "function" || typeof to !== "function" || from === to) return
     if (classRecord(from) === undefined || classRecord(to) === undefined) return
-    for (let at = 0; at < this.#redefinitions.length; at++) if (this.#redefinitions[at]!.to === to) return
-    arrayPush(this.#redefinitions, { name, from, to, missing, filled })
+    this.#redefinitions.add({ name, from, to, missing, filled })
   }
 
   /** The name is bound to what takes the place of what it held, which matters of classes alone. */
@@ -524,7 +525,7 @@ export class Environment implements CellOwner {
     guarded: readonly string[],
   ): Candidate {
     const candidate = emptyCandidate()
-    this.#redefinitions = newList()
+    this.#redefinitions = new Redefinitions()
     // What code of an ended eval has assigned since is none of the change's, and is not taken back with it.
     this.#settle()
     for (let index = 0; index < guarded.length; index++) {
@@ -592,10 +593,9 @@ export class Environment implements CellOwner {
   /** Takes what was made out of force. The realm is as it was before, and the candidate can be put in force later. */
   leaveCandidate(candidate: Candidate): void {
     const { noted, before, definitions, cells, afters, redefinitions } = candidate
-    for (let index = 0; index < this.#redefinitions.length; index++) {
-      arrayPush(redefinitions, this.#redefinitions[index]!)
-    }
-    this.#redefinitions = newList()
+    const { list } = this.#redefinitions
+    for (let index = 0; index < list.length; index++) arrayPush(redefinitions, list[index]!)
+    this.#redefinitions = new Redefinitions()
     for (let index = noted.length - 1; index >= 0; index--) {
       const cell = noted[index]!
       definitions[definitions.length] = cell.definition
@@ -665,7 +665,7 @@ export class Environment implements CellOwner {
       arrayPush(cells, { cell, before: cell.saved!, after: savedOf(cell) })
     }
     // Classes of an earlier revision take nobody's place.
-    this.#redefinitions = newList()
+    this.#redefinitions = new Redefinitions()
     this.#settle()
     return { cells, noted, before, made }
   }
@@ -698,7 +698,7 @@ export class Environment implements CellOwner {
   /** Puts a candidate in force that was made on the very state that the realm holds. */
   publish({ cells, afters, noted, definitions, redefinitions }: Candidate): void {
     for (let index = 0; index < redefinitions.length; index++) {
-      arrayPush(this.#redefinitions, redefinitions[index]!)
+      this.#redefinitions.add(redefinitions[index]!)
     }
     for (let index = 0; index < cells.length; index++) restoreCell(cells[index]!, afters[index])
     for (let index = 0; index < noted.length; index++) {
@@ -733,9 +733,8 @@ export class Environment implements CellOwner {
     const definition = this.#cells[name]?.definition
     if (definition === undefined) return false
     const { made, value, group } = definition
-    const count = made === undefined ? 0 : made.length
-    for (let index = 0; index < count; index++) {
-      if (made![index] === object && object !== value) return true
+    if (made !== undefined && object !== value) {
+      for (let index = 0; index < made.length; index++) if (made[index] === object) return true
     }
     return this.#isOfLocal(group.cells, object) || this.#isOfLocal(group.dependencies, object)
   }
@@ -1175,6 +1174,18 @@ export class Environment implements CellOwner {
 /** What the statements of one run call is an object of its own in front of what all code calls: an ended run changes nothing any more. */
 interface RunHooks {
   run: Run
+}
+
+/** Classes that took the place of others, in that order. The first word on a class is the one that knows its fields. */
+class Redefinitions {
+  readonly list: Redefinition[] = newList()
+  readonly #made = new SetOf<unknown>()
+
+  add(redefinition: Redefinition): void {
+    if (setHas(this.#made, redefinition.to)) return
+    setAdd(this.#made, redefinition.to)
+    arrayPush(this.list, redefinition)
+  }
 }
 
 /** Groups met by one search: a mark on the group itself, taken off at its end. */

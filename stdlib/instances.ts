@@ -1,10 +1,11 @@
 // What definitions hold, from the objects' side: which definition one belongs to, and what it was made with.
 //
-// Plain functions, which are nearly all, carry it as a private field as they carry their stamp (`stamp.ts`): a change that makes thousands
-// again would otherwise fill a WeakMap with objects that live for one change, and what a collector does about those took half of its time.
-// Everything else is in a WeakMap: it may have any shape, and be another realm's.
+// Functions and classes of session code, which are nearly all, carry it as a private field as they carry their stamp (`stamp.ts`): a change that
+// makes thousands again would otherwise fill a WeakMap with objects that live for one change, and what a collector does about those took half
+// of its time. Everything else is in a WeakMap: it may have any shape, and be another realm's.
 import { WeakMapOf, weakMapGet, weakMapSet } from "./intrinsics.ts"
-import { ReturnedObject } from "./stamp.ts"
+import { classRecord } from "./classes.ts"
+import { ReturnedObject, stampToken } from "./stamp.ts"
 import type { MadeProperties } from "./code-changes.ts"
 
 /** An object that came with a definition, a function of its literal or a method of its class, and how it is reached from another one of the list. */
@@ -49,11 +50,13 @@ export class Instances {
   }
 
   set(object: object, instance: Instance): void {
-    if (!InstanceMark.put(object, instance)) weakMapSet(this.#others, object, instance)
+    if (InstanceMark.put(object, instance)) return
+    if (isMadeHere(object)) void new InstanceMark(object, instance)
+    else weakMapSet(this.#others, object, instance)
   }
+}
 
-  /** As `set`, for a function that generated code has just made. */
-  mark(made: object, instance: Instance): void {
-    if (!InstanceMark.put(made, instance)) void new InstanceMark(made, instance)
-  }
+/** Generated code has made it and stamped it. */
+function isMadeHere(object: object): boolean {
+  return typeof object === "function" && (stampToken(object) !== undefined || classRecord(object) !== undefined)
 }

@@ -838,7 +838,7 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
   /** The same for a function that has its `length` and `name` and nothing else: all that one factory makes of it share the facts. */
   function onBareDefined(definition: string, value: object, known: object | undefined): object | undefined {
     if (known !== undefined) {
-      instances.mark(value, known as Instance)
+      instances.set(value, known as Instance)
       return known
     }
     const properties = propertiesOf(value)
@@ -849,7 +849,7 @@ export function bootRealm(host: HostFunction, profile: string, granted: string, 
     const made: CodeObject[] = newList()
     made[0] = { object: undefined, parent: -1, step: definition, made: properties }
     const instance: Instance = { definition, made }
-    instances.mark(value, instance)
+    instances.set(value, instance)
     return instance
   }
 
