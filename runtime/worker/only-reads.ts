@@ -13,11 +13,11 @@ export interface CodeText {
 
 export interface ReadsQuestion {
   /** The code of a definition; "opaque" where that is not all that runs when it is called. */
-  codeOf(name: string): CodeText | "opaque" | undefined
+  readonly codeOf: (name: string) => CodeText | "opaque" | undefined
   /** A local that holds data and nothing else. */
-  isInert(name: string): boolean
+  readonly isInert: (name: string) => boolean
   /** The session has a meaning for that name. */
-  isBound(name: string): boolean
+  readonly isBound: (name: string) => boolean
 }
 
 export class OnlyReads {
