@@ -137,7 +137,7 @@ export function resolveLimits(given: Partial<Limits> = {}): Limits {
 }
 
 /** Options of the design that later versions bring; naming them says so, instead of ignoring what was asked for. */
-const comingOptions = new Set(["store", "logger", "commit"])
+const comingOptions = new Set(["store", "logger"])
 
 /**
  * Throws for the first option of `given` that is not among `known`, since a misspelt one must not be a default in disguise: `unsupported` for

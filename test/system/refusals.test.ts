@@ -36,7 +36,6 @@ test.each([
 
 test("options of a later version are unsupported", async () => {
   expect((await refusal(Nacre.start({ store: {} } as never))).kind).toBe("unsupported")
-  expect((await refusal(under.nacre.open({ commit: "idle" } as never))).kind).toBe("unsupported")
 })
 
 test("after close everything but identity and display is session_not_found, also through a view taken before", async () => {
