@@ -2,10 +2,15 @@
 //
 // Everything runs in one process and one realm; medians of several rounds. Prints a readable line and a JSON line for each question.
 import vm from "node:vm"
-import { compile } from "../runtime/language/compile.ts"
-import { parse } from "../runtime/language/parse.ts"
+import type { compile as Compile } from "../runtime/language/compile.ts"
+import type { parse as Parse } from "../runtime/language/parse.ts"
 import type { Unit } from "../stdlib/environment.ts"
 import { TestSession } from "../test/realm.ts"
+import { builtFile } from "./parts/processes.ts"
+
+// As it is built: what runs the sources keeps names of functions at a price.
+const { compile } = await builtFile<{ compile: typeof Compile }>("runtime/language/compile.js")
+const { parse } = await builtFile<{ parse: typeof Parse }>("runtime/language/parse.js")
 
 function median(values: number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!
