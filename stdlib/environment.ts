@@ -67,6 +67,8 @@ export interface UnitGroup {
   isLate: boolean
   dependencies: string[]
   cells: string[]
+  /** Cells that are read when it is made: it is made again with what they hold, as with its dependencies. */
+  copied?: readonly string[]
   make: (...parameters: unknown[]) => unknown[]
   /** Which members are functions of which all is known that they are made with, their `length` and `name`; missing where none is. */
   bare?: readonly boolean[]
@@ -693,6 +695,8 @@ export class Environment implements CellOwner {
     for (let at = 0; at < group.dependencies.length; at++)
       dropGroup(this.cell(group.dependencies[at]!).dependents, group)
     for (let at = 0; at < group.cells.length; at++) dropGroup(this.cell(group.cells[at]!).readers, group)
+    const copied = group.copied ?? nothing
+    for (let at = 0; at < copied.length; at++) dropGroup(this.cell(copied[at]!).dependents, group)
   }
 
   /** Puts a candidate in force that was made on the very state that the realm holds. */
@@ -820,6 +824,11 @@ export class Environment implements CellOwner {
     if (before !== undefined && before.group === group) return
     for (let at = 0; at < group.dependencies.length; at++) {
       const used = this.cell(group.dependencies[at]!)
+      setAdd((used.dependents ??= new SetOf<UnitGroup>()), group)
+    }
+    const copied = group.copied ?? nothing
+    for (let at = 0; at < copied.length; at++) {
+      const used = this.cell(copied[at]!)
       setAdd((used.dependents ??= new SetOf<UnitGroup>()), group)
     }
     for (let at = 0; at < group.cells.length; at++) {

@@ -403,12 +403,13 @@ export class Assembly {
     const atStart = members.map(
       ({ hoisted, statement }) => hoisted || (!group.isLate && statement < transform.firstRunning),
     )
+    const copied = members.flatMap((it) => it.readsWhenMade).filter((name) => cells.has(name) && !names.includes(name))
     const bare = members.map(({ isBare, name }) => isBare && !this.#data.has(name))
     const first = indexes.size
     for (const member of members) indexes.set(member, indexes.size)
     output.write(
       `{first:${first},names:${JSON.stringify(names)},kinds:${JSON.stringify(members.map(({ kind }) => kind))},atStart:${JSON.stringify(atStart)},` +
-        `isLate:${group.isLate},${bare.includes(true) ? `bare:${JSON.stringify(bare)},` : ""}dependencies:${JSON.stringify([...dependencies])},cells:${JSON.stringify([...cells])},` +
+        `isLate:${group.isLate},${bare.includes(true) ? `bare:${JSON.stringify(bare)},` : ""}${copied.length > 0 ? `copied:${JSON.stringify(copied)},` : ""}dependencies:${JSON.stringify([...dependencies])},cells:${JSON.stringify([...cells])},` +
         `make:function ${marker}make(${[`${marker}0`, ...dependencies, ...[...cells].map((name) => marker + name)].join(",")}){`,
     )
     if (this.#stampers !== "") output.write(`const ${this.#stampers};`)
