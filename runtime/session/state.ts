@@ -262,6 +262,7 @@ export function commitChange(state: SessionState, change: MadeChange, by: Revisi
     if (record.isData !== true) state.locals.delete(record.name)
     state.definitions.set(record)
   }
+  dropChangesOfMade(state, made)
   const readonlyOf = (name: string): boolean =>
     state.definitions.has(name) || (state.locals.get(name)?.readonly ?? false)
   putValues(state, change, readonlyOf, () => true)
@@ -273,6 +274,15 @@ export function commitChange(state: SessionState, change: MadeChange, by: Revisi
   for (const name of unchanged) noteMade(name)
   state.commit += 1
   return recordRevision(state, by)
+}
+
+/** What was put on definitions that have been made again went with the old ones. */
+function dropChangesOfMade(state: SessionState, made: readonly string[]): void {
+  if (!state.hasCodeChanges) return
+  const names = new Set(made)
+  for (const name of state.locals.keys()) {
+    if (isCodeChange(name) && names.has(name.slice(0, name.search(/[.[]/)))) state.locals.delete(name)
+  }
 }
 
 /** Those of the definitions that hold other data than their declarations made. */

@@ -148,3 +148,18 @@ test("what an eval makes again is what its later definitions are made with", asy
   await evict()
   expect(await session.run("[mid(), last.mid === mid, last.mid()].join()")).toBe("2,true,2")
 })
+
+test.each(["it.count = 1", "it.prototype.extra = 1", "Object.freeze(it.prototype)"])(
+  "what was put on a generator goes with it when that is accepted, also when its realm is dropped right after: %s",
+  async (change) => {
+    const session = await it.open({ check: "syntax" })
+    await session.submit("function hub() { return 1 }\nfunction* it() { yield hub() }")
+    await session.run(`${change}; 0`)
+    expect(await session.submit({ source: "function hub() { return 2 }", onDataLoss: "rebuild" })).toMatchObject({
+      status: "committed",
+      record: { lostData: ["it"] },
+    })
+    await evict()
+    expect(await session.run("[it.count, it.prototype.extra, Object.isFrozen(it.prototype)].join()")).toBe(",,false")
+  },
+)
