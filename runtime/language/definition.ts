@@ -279,7 +279,7 @@ function needsOf(
   return { atOnce, byCall: new Set([...reached].filter((it) => !atOnce.has(it))) }
 }
 
-function bare(expression: Node): Node {
+export function bare(expression: Node): Node {
   let node = expression
   for (;;) {
     switch (node.type) {

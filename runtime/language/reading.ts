@@ -8,6 +8,7 @@
 // nothing but, in `changing`, their receiver. That a receiver's own property of that name is a function made elsewhere cannot be: inert data holds none,
 // and objects of the text get properties of these names from nobody. Built-ins that call what they are given are only given functions of the text, and no `this`.
 import { visitorKeys } from "oxc-parser"
+import { bare as withoutTypes } from "./definition.ts"
 import {
   parse,
   type ArrowFunctionExpression,
@@ -477,19 +478,10 @@ function isAbsentOr(node: Node | undefined, test: (node: Node) => boolean): bool
   return node === undefined || (node.type !== "SpreadElement" && test(node))
 }
 
-/** Without brackets and types around it. */
+/** Without brackets, types and the end of an optional chain around it. */
 function bare(node: Node): Node {
-  switch (node.type) {
-    case "ChainExpression":
-    case "ParenthesizedExpression":
-    case "TSAsExpression":
-    case "TSNonNullExpression":
-    case "TSSatisfiesExpression":
-    case "TSTypeAssertion":
-      return bare(node.expression)
-    default:
-      return node
-  }
+  const it = withoutTypes(node)
+  return it.type === "ChainExpression" ? bare(it.expression) : it
 }
 
 function named(node: Node): string | undefined {

@@ -3,7 +3,7 @@
 // All change goes through the functions below, which know nothing of processes: each takes the state and one event and says what
 // changed. The state is owned by one shell and changed in place: copying ten thousand definitions for each eval would make its cost grow
 // with the session. A half-applied change cannot be seen, since nothing here waits.
-import { isChangeOf, isCodeChange } from "../wire/code-changes.ts"
+import { isCodeChange, ownerOfChange } from "../wire/code-changes.ts"
 import { Definitions, hasSameTexts } from "../module/definitions.ts"
 import type { Undo } from "../module/definitions.ts"
 import { digestBeside, preludeDigests } from "../module/digest.ts"
@@ -146,10 +146,13 @@ export function commitDelta(state: SessionState, delta: Delta, by: RevisionFacts
   for (const name of removed) if (state.locals.delete(name)) touch(state, name)
   if (delta.retained !== undefined) (state.unnamed ??= new Map()).set(delta.retained.as, placeholder)
   for (const name of removedDefinitions) undefine(state, name)
+  dropCodeChanges(
+    state,
+    definitions.map(({ name }) => name),
+  )
   for (const record of definitions) {
     touch(state, record.name)
     noteReplaced(state, record.name)
-    dropCodeChanges(state, record.name)
     state.locals.delete(record.name)
     state.definitions.set(record)
   }
@@ -256,13 +259,12 @@ export function commitChange(state: SessionState, change: MadeChange, by: Revisi
   if (state.definitions.mayHaveData) for (const name of made) noteReplaced(state, name)
   for (const { name, isData } of definitions) if (isData !== true) noteReplaced(state, name)
   for (const name of removed) undefine(state, name)
+  dropCodeChanges(state, [...definitions.map(({ name }) => name), ...made])
   for (const record of definitions) {
     touch(state, record.name)
-    dropCodeChanges(state, record.name)
     if (record.isData !== true) state.locals.delete(record.name)
     state.definitions.set(record)
   }
-  dropChangesOfMade(state, made)
   const readonlyOf = (name: string): boolean =>
     state.definitions.has(name) || (state.locals.get(name)?.readonly ?? false)
   putValues(state, change, readonlyOf, () => true)
@@ -276,28 +278,16 @@ export function commitChange(state: SessionState, change: MadeChange, by: Revisi
   return recordRevision(state, by)
 }
 
-/** What was put on definitions that have been made again went with the old ones. */
-function dropChangesOfMade(state: SessionState, made: readonly string[]): void {
-  if (!state.hasCodeChanges) return
-  const names = new Set(made)
-  for (const name of state.locals.keys()) {
-    if (isCodeChange(name) && names.has(name.slice(0, name.search(/[.[]/)))) state.locals.delete(name)
-  }
-}
-
 /** Those of the definitions that hold other data than their declarations made. */
 export function withChangedData(state: SessionState, names: ReadonlySet<string>): string[] {
   // Most sessions have no data, and a change may make thousands again.
   if (!state.hasCodeChanges && state.dataMade === undefined) return []
-  return Array.from(names).filter((name) => hasChangedData(state, name))
-}
-
-function hasChangedData(state: SessionState, name: string): boolean {
-  if (state.hasCodeChanges) {
-    for (const local of state.locals.keys()) if (isChangeOf(name, local)) return true
-  }
-  const made = state.dataMade?.get(name)
-  return made !== undefined && state.definitions.get(name)?.isData === true && state.locals.get(name) !== made
+  const changed = new Set(codeChangesOf(state).map(ownerOfChange))
+  return Array.from(names).filter((name) => {
+    const made = state.dataMade?.get(name)
+    const isOther = made !== undefined && state.locals.get(name) !== made
+    return changed.has(name) || (isOther && state.definitions.get(name)?.isData === true)
+  })
 }
 
 /** Counts a revision and keeps its record, when the definitions have changed. */
@@ -357,7 +347,8 @@ export function loseRealm(state: SessionState, reason: string): string[] {
     lost.push(name)
   }
   for (const name of state.pending) {
-    if (!lost.includes(name) && !isUnnamed(name)) lost.push(`${name} (back to what was written last: ${reason})`)
+    const isGone = isUnnamed(name) || state.locals.get(name)?.held === "lost"
+    if (!isGone) lost.push(`${name} (back to what was written last: ${reason})`)
   }
   state.pending = noPending
   lost.push(...loseUnnamed(state, reason))
@@ -518,13 +509,18 @@ function undefine(state: SessionState, name: string): boolean {
   noteReplaced(state, name)
   if (!state.definitions.delete(name)) return false
   if (isData) state.locals.delete(name)
-  dropCodeChanges(state, name)
+  dropCodeChanges(state, [name])
   touch(state, name)
   return true
 }
 
-/** What was put on a definition goes with it. */
-function dropCodeChanges(state: SessionState, definition: string): void {
+/** What was put on definitions goes with them. */
+function dropCodeChanges(state: SessionState, definitions: Iterable<string>): void {
   if (!state.hasCodeChanges) return
-  for (const name of state.locals.keys()) if (isChangeOf(definition, name)) state.locals.delete(name)
+  const owners = new Set(definitions)
+  for (const name of codeChangesOf(state)) if (owners.has(ownerOfChange(name))) state.locals.delete(name)
+}
+
+function codeChangesOf({ hasCodeChanges, locals }: SessionState): string[] {
+  return hasCodeChanges ? Array.from(locals.keys()).filter(isCodeChange) : []
 }

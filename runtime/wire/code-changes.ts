@@ -8,7 +8,7 @@ export function isCodeChange(name: string): boolean {
   return name.includes(".") || name.includes("[")
 }
 
-/** Whether a change is to what came with this definition. */
-export function isChangeOf(definition: string, name: string): boolean {
-  return name.startsWith(definition) && (name[definition.length] === "." || name[definition.length] === "[")
+/** What a change is to, by the name that the way to it begins with: a definition, or a built-in. */
+export function ownerOfChange(name: string): string {
+  return name.slice(0, name.search(/[.[]/))
 }
